@@ -1,0 +1,57 @@
+// The skeleton of every algorithm: four functions, always in the order refuse - plan -
+// prepare_filter - run. The last two are methods of the plan that the second one makes.
+#ifndef DGRAD_ALGORITHMS_ALGORITHM_H_
+#define DGRAD_ALGORITHMS_ALGORITHM_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "src/base/isa.h"
+#include "src/base/status.h"
+#include "src/problem/problem.h"
+#include "src/threads/executor.h"
+
+namespace dgrad {
+
+// What a choice may look at. `threads` shapes tasks and scratch memory, never values.
+struct PlanContext {
+  Isa isa = Isa::kScalar;  // resolved
+  int threads = 1;
+  bool strict = false;          // direct summation only
+  bool filter_packed = false;   // packing is not part of the cost
+  int64_t workspace_limit = 0;  // bytes, the packed filter of one-shot calls not counted; > 0
+};
+
+// One algorithm's immutable choice for one problem with a result that is not empty.
+struct AlgorithmPlan {
+  virtual ~AlgorithmPlan() = default;
+
+  int64_t workspace_bytes = 0;      // scratch of run, 64-byte aligned when handed over
+  int64_t packed_filter_bytes = 0;  // 64-byte aligned when handed over
+  double cycles = 0;                // predicted, of one thread, packing included unless told
+
+  // Lines for people: blocking and sizes.
+  virtual std::string Describe() const = 0;
+  virtual Status PrepareFilter(const void* filter, void* packed, Executor& executor,
+                               const Control& control) const = 0;
+  // Writes every element of in_backprop.
+  virtual Status Run(const void* out_backprop, const void* packed, void* in_backprop,
+                     void* workspace, Executor& executor, const Control& control) const = 0;
+};
+
+struct Algorithm {
+  const char* name;
+  // Why it can't serve the problem; empty when it can.
+  std::string (*refuse)(const Problem& problem, const PlanContext& context);
+  // Only for problems that it does not refuse.
+  Status (*plan)(const Problem& problem, const PlanContext& context,
+                 std::unique_ptr<const AlgorithmPlan>* plan);
+};
+
+// One per file of this folder.
+extern const Algorithm kDirect;     // direct.cc: any problem
+
+}  // namespace dgrad
+
+#endif  // DGRAD_ALGORITHMS_ALGORITHM_H_

@@ -1,0 +1,111 @@
+// Phase-direct implicit product: refuse and plan. Any problem, type, layout and group.
+#include <memory>
+
+#include "src/algorithms/direct/direct_plan.h"
+#include "src/base/integer.h"
+#include "src/kernels/gemm/gemm.h"
+
+namespace dgrad {
+namespace direct {
+namespace {
+
+int Lanes(DType dtype, Isa isa) {
+  switch (dtype) {
+    case DType::kF64:
+      return kernels::Gemm<double>(isa).lanes;
+    case DType::kI32:
+      return kernels::Gemm<int32_t>(isa).lanes;
+    default:
+      return kernels::Gemm<float>(isa).lanes;
+  }
+}
+
+// True when `next` can share the product of the group that `phase` begins with `fold` residues.
+bool Folds(const Phase& phase, int64_t fold, int64_t length, const Phase& next) {
+  return next.residue == phase.residue + fold && next.first_tap == phase.first_tap + fold &&
+         next.taps == phase.taps && next.tap_step == phase.tap_step &&
+         next.first_shift == phase.first_shift && next.shift_step == phase.shift_step &&
+         next.length >= length - 1;
+}
+
+void GroupColumns(const std::vector<Phase>& phases, bool may_fold, DirectPlan* plan) {
+  const int64_t channels = plan->problem.group_in_channels();
+  int64_t packed = 0;
+  for (size_t i = 0; i < phases.size();) {
+    ColumnGroup group;
+    group.phase = phases[i];
+    group.full_length = phases[i].length;
+    size_t next = i + 1;
+    while (may_fold && next < phases.size() &&
+           Folds(group.phase, group.fold, group.phase.length, phases[next])) {
+      group.full_length = phases[next].length;
+      ++group.fold;
+      ++next;
+    }
+    group.columns = group.fold * channels;
+    group.vectors = CeilDivide(group.columns, plan->lanes);
+    group.packed_before = packed;
+    packed += group.phase.taps * group.vectors;
+    plan->column_groups.push_back(group);
+    i = next;
+  }
+}
+
+std::string Refuse(const Problem&, const PlanContext&) { return {}; }
+
+Status MakePlan(const Problem& problem, const PlanContext& context,
+                std::unique_ptr<const AlgorithmPlan>* result) {
+  auto plan = std::make_unique<DirectPlan>();
+  plan->problem = problem;
+  plan->isa = context.isa;
+  const bool half = problem.dtype == DType::kF16 || problem.dtype == DType::kBF16;
+  plan->compute_size = half ? 4 : SizeOf(problem.dtype);
+  plan->lanes = Lanes(problem.dtype, context.isa);
+  // A plane of one pixel or one channel lies the same way in both layouts.
+  const bool nchw = problem.layout == Layout::kNchw;
+  plan->converts_in =
+      half || (nchw && problem.out_channels > 1 && problem.rows.out * problem.columns.out > 1);
+  plan->stages_out =
+      half || (nchw && problem.in_channels > 1 && problem.rows.in * problem.columns.in > 1);
+
+  DGRAD_RETURN_IF_ERROR(SplitAxis(problem.rows, &plan->row_phases));
+  std::vector<Phase> column_phases;
+  DGRAD_RETURN_IF_ERROR(SplitAxis(problem.columns, &column_phases));
+  plan->covers =
+      CoversAxis(problem.rows, plan->row_phases) && CoversAxis(problem.columns, column_phases);
+  if (problem.out_channels == 0) {
+    plan->row_phases.clear();
+    column_phases.clear();
+    plan->covers = false;
+  }
+  GroupColumns(column_phases, problem.groups == 1 && !plan->stages_out, plan.get());
+  for (const Phase& phase : plan->row_phases) {
+    plan->row_taps_before.push_back(plan->row_taps_total);
+    plan->row_taps_total += phase.taps;
+  }
+  plan->term_chunks = CeilDivide(problem.group_out_channels(), kMaxTerms);
+
+  // Whole vectors can make the packed filter much larger than the filter, hence the checks.
+  const auto multiply = [](int64_t a, int64_t b, int64_t* product) {
+    return !__builtin_mul_overflow(a, b, product);
+  };
+  int64_t bytes = 0;
+  if (!multiply(plan->vectors_total(), plan->row_taps_total, &plan->group_stride) ||
+      !multiply(plan->group_stride, problem.group_out_channels(), &plan->group_stride) ||
+      !multiply(plan->group_stride, plan->lanes, &plan->group_stride) ||
+      !multiply(plan->group_stride, problem.groups, &bytes) ||
+      !multiply(bytes, plan->compute_size, &bytes)) {
+    return OutOfMemory("the packed filter would take more than 2^63 bytes");
+  }
+  plan->packed_filter_bytes = bytes;
+  DGRAD_RETURN_IF_ERROR(ChooseBlocking(context, plan.get()));
+  *result = std::move(plan);
+  return {};
+}
+
+}  // namespace
+}  // namespace direct
+
+const Algorithm kDirect = {"direct", &direct::Refuse, &direct::MakePlan};
+
+}  // namespace dgrad

@@ -1,0 +1,171 @@
+// How the direct algorithm cuts its work: bands, tasks, scratch. Values never depend on it: every
+// element's sum has the order that its own taps give.
+#include <algorithm>
+#include <string>
+
+#include "src/algorithms/direct/direct_plan.h"
+#include "src/base/cache_size.h"
+#include "src/base/integer.h"
+#include "src/kernels/gemm/gemm.h"
+
+namespace dgrad::direct {
+namespace {
+
+constexpr double kTaskWork = 1e8;       // multiply-adds: a cancelled run ends within milliseconds
+constexpr double kLeastTaskWork = 1e5;  // below, handing a task over costs more than it brings
+constexpr int64_t kGoodPixels = 112;    // enough tiles to pay for reading the packed filter
+constexpr int64_t kFewPixels = 28;      // two tiles
+
+// One dimension of a band cut into blocks whose borders are multiples of `unit`.
+struct Cut {
+  int64_t size;
+  int64_t unit;
+  int64_t* blocks;
+
+  int64_t units() const { return CeilDivide(size, unit); }
+  int64_t largest() const { return std::min(size, CeilDivide(units(), *blocks) * unit); }
+  bool can_split() const { return *blocks < units(); }
+  void Split() const { *blocks = std::min(*blocks * 2, units()); }
+};
+
+struct Grid {
+  Cut images, rows, columns;
+  int64_t row_stride, column_stride;
+
+  int64_t pixels() const {  // of one phase in the largest region
+    return images.largest() * CeilDivide(rows.largest(), row_stride) *
+           CeilDivide(columns.largest(), column_stride);
+  }
+  int64_t results() const { return images.largest() * rows.largest() * columns.largest(); }
+  int64_t tasks() const { return *images.blocks * *rows.blocks * *columns.blocks; }
+  bool can_split() const {
+    return images.can_split() || rows.can_split() || columns.can_split();
+  }
+  void Split() const {
+    if (images.can_split()) return images.Split();
+    if (rows.can_split()) return rows.Split();
+    columns.Split();
+  }
+};
+
+int64_t BandReadRows(const Axis& rows, int64_t bands) {
+  const int64_t largest = CeilDivide(rows.in, bands);
+  // Any `largest` consecutive rows read at most this many.
+  const int64_t reach = (rows.taps - 1) * rows.dilation;
+  return std::min(rows.out, FloorDivide(largest - 1 + reach, rows.stride) + 1);
+}
+
+// Bands of converted out_backprop that stay in the last cache, as far as their overlap allows.
+Status ChooseBands(const PlanContext& context, DirectPlan* plan) {
+  const Problem& p = plan->problem;
+  plan->band_images = p.batch;
+  plan->band_read_rows = p.rows.out;
+  if (!plan->converts_in) return {};
+  const int64_t row_bytes = p.columns.out * p.out_channels * plan->compute_size;
+  const int64_t image_bytes = p.rows.out * row_bytes;
+  const int64_t wanted = std::min(context.workspace_limit / 2,
+                                  std::max<int64_t>(GetCacheSizes().l3 / 4, int64_t{4} << 20));
+  if (image_bytes <= wanted) {
+    plan->band_images = std::min(p.batch, wanted / std::max<int64_t>(image_bytes, 1));
+  } else {
+    plan->band_images = 1;
+    while (plan->row_bands < p.rows.in) {
+      const int64_t bytes = plan->band_read_rows * row_bytes;
+      if (bytes <= wanted) break;
+      const int64_t bands = std::min(plan->row_bands * 2, p.rows.in);
+      const int64_t read_rows = BandReadRows(p.rows, bands);
+      // Rows that neighbouring bands both read are converted twice.
+      const bool wasteful = bands * read_rows > 2 * p.rows.out + bands;
+      if (wasteful && bytes <= context.workspace_limit / 2) break;
+      plan->row_bands = bands;
+      plan->band_read_rows = read_rows;
+    }
+  }
+  plan->converted_bytes =
+      RoundUp(plan->band_images * plan->band_read_rows * row_bytes, int64_t{64});
+  return {};
+}
+
+}  // namespace
+
+Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
+  const Problem& p = plan->problem;
+  DGRAD_RETURN_IF_ERROR(ChooseBands(context, plan));
+
+  const int64_t l2 = GetCacheSizes().l2;
+  const int64_t band_rows = CeilDivide(p.rows.in, plan->row_bands);
+  const auto unit = [](int64_t size, int64_t stride) {
+    return stride <= 64 && size / stride >= 8 ? stride : 1;
+  };
+  plan->row_unit = unit(band_rows, p.rows.stride);
+  plan->column_unit = unit(p.columns.in, p.columns.stride);
+  int64_t least_blocks = p.groups;  // of channels
+  int64_t most_vectors = 1;
+  for (const ColumnGroup& group : plan->column_groups) {
+    if (group.fold > 1) plan->column_unit = p.columns.stride;
+    const int64_t blocks = p.groups * BlockCount(group.vectors);
+    least_blocks = &group == plan->column_groups.data() ? blocks : std::min(least_blocks, blocks);
+    most_vectors = std::max(most_vectors, group.vectors);
+  }
+
+  const Grid grid = {{plan->band_images, 1, &plan->image_blocks},
+                     {band_rows, plan->row_unit, &plan->row_blocks},
+                     {p.columns.in, plan->column_unit, &plan->column_blocks},
+                     p.rows.stride,
+                     p.columns.stride};
+  const int64_t pixel_bytes = std::max<int64_t>(1, p.group_out_channels() * plan->compute_size);
+  const int64_t pixel_limit =
+      std::clamp<int64_t>(l2 / 2 / pixel_bytes, kGoodPixels, kMaxPixels);
+  const int64_t result_limit = plan->stages_out
+                                   ? std::max<int64_t>(1, l2 / 4 / (p.in_channels * plan->compute_size))
+                                   : std::max<int64_t>(1, (int64_t{64} << 20) / p.in_channels);
+  while (grid.can_split() && (grid.pixels() > pixel_limit || grid.results() > result_limit)) {
+    grid.Split();
+  }
+
+  const double work = p.multiply_adds() * static_cast<double>(plan->band_images) /
+                      static_cast<double>(std::max<int64_t>(1, p.batch * plan->row_bands));
+  const double wanted =
+      std::max(context.threads > 1 ? 4.0 * context.threads : 1.0, work / kTaskWork);
+  for (;;) {
+    const double tasks = static_cast<double>(grid.tasks() * plan->channel_blocks);
+    if (tasks >= wanted || work / tasks < 2 * kLeastTaskWork) break;
+    if (grid.can_split() && grid.pixels() >= 2 * kGoodPixels) {
+      grid.Split();
+    } else if (plan->channel_blocks * 2 <= least_blocks) {
+      plan->channel_blocks *= 2;
+    } else if (grid.can_split() && grid.pixels() >= 2 * kFewPixels) {
+      grid.Split();
+    } else {
+      break;
+    }
+  }
+
+  plan->pixel_limit = std::min(grid.pixels(), kMaxPixels);
+  plan->pass_rows = std::max<int64_t>(
+      kMaxTerms, l2 / 2 / (std::min<int64_t>(most_vectors, 3) * plan->lanes * plan->compute_size));
+  plan->steps_bytes = RoundUp(kMaxSteps * static_cast<int64_t>(sizeof(kernels::GemmStep)), 64);
+  plan->offsets_bytes = RoundUp(2 * plan->pixel_limit * static_cast<int64_t>(sizeof(int64_t)), 64);
+  if (plan->stages_out) {
+    // Channels of a task: whole units, which differ in size by one block of at most 3 vectors.
+    const int64_t channels =
+        plan->channel_blocks == 1
+            ? p.in_channels
+            : std::min(p.in_channels, CeilDivide(least_blocks, plan->channel_blocks) *
+                                          std::min<int64_t>(3 * plan->lanes, p.group_in_channels()));
+    plan->staging_bytes = RoundUp(grid.results() * channels * plan->compute_size, 64);
+  }
+  plan->slot_bytes = plan->steps_bytes + plan->offsets_bytes + plan->staging_bytes;
+  const int64_t tasks = grid.tasks() * plan->channel_blocks;
+  const bool tiny = p.multiply_adds() < 1e6;
+  plan->slots = tiny ? 1 : static_cast<int>(std::min<int64_t>(context.threads, tasks));
+  plan->workspace_bytes = plan->converted_bytes + plan->slots * plan->slot_bytes;
+  if (plan->workspace_bytes > context.workspace_limit) {
+    return OutOfMemory("workspace_limit is " + std::to_string(context.workspace_limit) +
+                       " bytes; the direct algorithm needs " +
+                       std::to_string(plan->workspace_bytes));
+  }
+  return {};
+}
+
+}  // namespace dgrad::direct

@@ -1,0 +1,113 @@
+// The direct algorithm's plan: phases, packed filter layout, task grid, scratch layout.
+//
+// in_backprop is cut into regions (images x rows x columns x channels); a task computes one. Inside
+// a region each phase is cut into segments whose pixels meet the same taps, and a segment is one
+// product: [pixels] x [taps * group_out_channels] x [columns]. Pixels are register-tile rows with an
+// offset each, so a tile may span image rows and images. Taps that the border clips are never
+// multiplied.
+#ifndef DGRAD_ALGORITHMS_DIRECT_DIRECT_PLAN_H_
+#define DGRAD_ALGORITHMS_DIRECT_DIRECT_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/algorithms/algorithm.h"
+#include "src/algorithms/phases.h"
+
+namespace dgrad::direct {
+
+// Column phases computed as one: neighbouring residues whose taps have the same shifts lie side by
+// side in NHWC memory, so their channels are columns of one product ([residue][channel]). Else one
+// phase. Only with one group and results in place.
+struct ColumnGroup {
+  Phase phase;       // of the first residue; its length is the largest
+  int64_t fold = 1;  // residues
+  int64_t full_length = 0;  // j below it have all residues; the last j may lack some
+  int64_t columns = 0;      // fold * group_in_channels
+  int64_t vectors = 0;      // columns / lanes, rounded up
+  // Sum of taps * vectors over the groups before this one: where its packed filter begins.
+  int64_t packed_before = 0;
+};
+
+// A run of vectors computed together: a "unit" of work along the channels.
+struct ColumnBlock {
+  int64_t first_vector = 0;
+  int vectors = 1;
+};
+// Blocks of two vectors; one of three when the number is odd; one only if there is one.
+inline int64_t BlockCount(int64_t vectors) { return vectors == 1 ? 1 : vectors / 2; }
+inline ColumnBlock BlockAt(int64_t vectors, int64_t index) {
+  const bool last = index == BlockCount(vectors) - 1;
+  return {2 * index, static_cast<int>(last ? vectors - 2 * index : 2)};
+}
+
+struct DirectPlan : AlgorithmPlan {
+  Problem problem;
+  Isa isa = Isa::kScalar;
+  int slots = 1;
+
+  std::vector<Phase> row_phases;
+  std::vector<ColumnGroup> column_groups;
+  bool covers = true;         // every pixel meets a tap
+  bool converts_in = false;   // out_backprop is widened or turned to NHWC first, band by band
+  bool stages_out = false;    // results go through scratch: half types and NCHW
+
+  // Packed filter, elements of the compute type:
+  // [group][row phase][column group][block][chunk of terms][row tap][column tap][term][column].
+  int lanes = 1;
+  int64_t compute_size = 4;      // bytes of the compute type
+  int64_t term_chunks = 1;       // group_out_channels in chunks of at most 256
+  int64_t row_taps_total = 0;    // over the row phases
+  int64_t group_stride = 0;      // elements of one group
+  std::vector<int64_t> row_taps_before;  // prefix sums over row_phases
+
+  // Bands: images x rows of in_backprop whose converted out_backprop is in scratch at a time. One
+  // band is everything when nothing is converted.
+  int64_t band_images = 0;
+  int64_t row_bands = 1;
+  int64_t band_read_rows = 0;  // most rows of out_backprop that a band reads
+
+  // The grid of tasks of one band.
+  int64_t image_blocks = 1, row_blocks = 1, column_blocks = 1, channel_blocks = 1;
+  int64_t row_unit = 1, column_unit = 1;  // block borders are multiples of these
+  int64_t pixel_limit = 0;  // most pixels of one phase in a region
+
+  // Scratch of a slot, bytes, after the converted band.
+  int64_t converted_bytes = 0;
+  int64_t slot_bytes = 0;
+  int64_t steps_bytes = 0, offsets_bytes = 0, staging_bytes = 0;
+  int64_t pass_rows = 0;  // packed filter rows of a pass: what stays in L2
+
+  std::string Describe() const override;
+  Status PrepareFilter(const void* filter, void* packed, Executor& executor,
+                       const Control& control) const override;
+  Status Run(const void* out_backprop, const void* packed, void* in_backprop, void* workspace,
+             Executor& executor, const Control& control) const override;
+
+  int64_t vectors_total() const {
+    return column_groups.empty()
+               ? 0
+               : column_groups.back().packed_before +
+                     column_groups.back().phase.taps * column_groups.back().vectors;
+  }
+  // Elements before the packed filter of (group, row phase, column group).
+  int64_t PackedOffset(int64_t group, int64_t row_phase, const ColumnGroup& columns) const {
+    return group * group_stride +
+           problem.group_out_channels() * lanes *
+               (row_taps_before[row_phase] * vectors_total() +
+                row_phases[row_phase].taps * columns.packed_before);
+  }
+};
+
+// Steps of one pass at most, and terms of one partial sum (src/kernels/gemm/gemm.h).
+inline constexpr int64_t kMaxSteps = 1024;
+inline constexpr int64_t kMaxTerms = 256;
+inline constexpr int64_t kMaxPixels = 4096;
+
+// Task grid, bands and scratch; direct_blocking.cc.
+Status ChooseBlocking(const PlanContext& context, DirectPlan* plan);
+
+}  // namespace dgrad::direct
+
+#endif  // DGRAD_ALGORITHMS_DIRECT_DIRECT_PLAN_H_

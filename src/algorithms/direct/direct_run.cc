@@ -1,0 +1,495 @@
+// The direct algorithm at run time: convert a band, then one task per region.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "src/algorithms/direct/direct_plan.h"
+#include "src/base/integer.h"
+#include "src/kernels/convert/convert.h"
+#include "src/kernels/convert/transpose.h"
+#include "src/kernels/gemm/gemm.h"
+#include "src/threads/partition.h"
+
+namespace dgrad::direct {
+namespace {
+
+using kernels::GemmStep;
+
+struct Range {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t size() const { return end - begin; }
+};
+
+// Block `index` of `blocks` of [range), borders at multiples of unit from its beginning.
+Range BlockOf(Range range, int64_t unit, int64_t blocks, int64_t index) {
+  const int64_t units = CeilDivide(range.size(), unit);
+  if (index >= units) return {range.end, range.end};
+  blocks = std::min(blocks, units);
+  if (index >= blocks) return {range.end, range.end};
+  return {range.begin + PartBegin(units, blocks, index) * unit,
+          std::min(range.end, range.begin + PartBegin(units, blocks, index + 1) * unit)};
+}
+
+// What a task of a band computes.
+struct Region {
+  Range images, rows, columns;
+  int64_t channel_block = 0;
+};
+
+// Where a pixel of out_backprop or of the result lies, elements.
+struct PixelMap {
+  int64_t image, row, column;
+  int64_t offset = 0;
+};
+
+template <typename S, typename T>
+class Runner {
+ public:
+  Runner(const DirectPlan& plan, const void* out_backprop, const void* packed, void* in_backprop,
+         void* workspace)
+      : plan_(plan),
+        p_(plan.problem),
+        gemm_(kernels::Gemm<T>(plan.isa)),
+        convert_(kernels::Convert(plan.isa)),
+        source_(static_cast<const S*>(out_backprop)),
+        packed_(static_cast<const T*>(packed)),
+        result_(static_cast<S*>(in_backprop)),
+        workspace_(static_cast<std::byte*>(workspace)) {}
+
+  Status Run(Executor& executor, const Control& control) {
+    if (!plan_.covers && !plan_.stages_out) {
+      DGRAD_RETURN_IF_ERROR(ZeroFill(executor, control));
+    }
+    if (plan_.row_phases.empty() || plan_.column_groups.empty()) {
+      if (!plan_.stages_out) return {};
+    }
+    for (int64_t n = 0; n < p_.batch; n += plan_.band_images) {
+      const Range images = {n, std::min(p_.batch, n + plan_.band_images)};
+      for (int64_t band = 0; band < plan_.row_bands; ++band) {
+        const Range rows = {PartBegin(p_.rows.in, plan_.row_bands, band),
+                            PartBegin(p_.rows.in, plan_.row_bands, band + 1)};
+        DGRAD_RETURN_IF_ERROR(RunBand(images, rows, executor, control));
+      }
+    }
+    return {};
+  }
+
+ private:
+  // Pixels that no tap meets are +0.
+  Status ZeroFill(Executor& executor, const Control& control) {
+    constexpr int64_t kPiece = int64_t{1} << 20;
+    const int64_t bytes = p_.in_backprop_bytes();
+    auto* const to = reinterpret_cast<std::byte*>(result_);
+    return RunTasks(executor, bytes < kPiece ? 1 : plan_.slots, CeilDivide(bytes, kPiece), control,
+                    [&](int, int64_t i) {
+                      std::memset(to + i * kPiece, 0,
+                                  static_cast<size_t>(std::min(kPiece, bytes - i * kPiece)));
+                    });
+  }
+
+  Status RunBand(Range images, Range rows, Executor& executor, const Control& control) {
+    images_ = images;
+    rows_ = rows;
+    const IndexRange read = ReadRange(p_.rows, rows.begin, rows.end);
+    read_ = {read.begin, std::max(read.begin, read.end)};
+    if (plan_.converts_in) DGRAD_RETURN_IF_ERROR(ConvertBand(executor, control));
+    const int64_t tasks =
+        plan_.image_blocks * plan_.row_blocks * plan_.column_blocks * plan_.channel_blocks;
+    return RunTasks(executor, plan_.slots, tasks, control, [&](int slot, int64_t task) {
+      // Channel blocks of one region are neighbours in time: they read the same out_backprop.
+      Region region;
+      region.channel_block = task % plan_.channel_blocks;
+      task /= plan_.channel_blocks;
+      region.columns = BlockOf({0, p_.columns.in}, plan_.column_unit, plan_.column_blocks,
+                               task % plan_.column_blocks);
+      task /= plan_.column_blocks;
+      region.rows = BlockOf(rows_, plan_.row_unit, plan_.row_blocks, task % plan_.row_blocks);
+      region.images = BlockOf(images_, 1, plan_.image_blocks, task / plan_.row_blocks);
+      if (region.images.size() > 0 && region.rows.size() > 0 && region.columns.size() > 0) {
+        RunRegion(region, workspace_ + plan_.converted_bytes + slot * plan_.slot_bytes);
+      }
+    });
+  }
+
+  // out_backprop of the band as [image][row][column][channel] of the compute type.
+  Status ConvertBand(Executor& executor, const Control& control) {
+    T* const to = reinterpret_cast<T*>(workspace_);
+    const int64_t row_elements = p_.columns.out * p_.out_channels;
+    const int64_t tasks = images_.size() * read_.size();
+    if (tasks == 0 || row_elements == 0) return {};
+    // Rows are grouped so that a task has some 64 KiB to write.
+    const int64_t group = std::max<int64_t>(1, (64 << 10) / (row_elements * plan_.compute_size));
+    return RunTasks(executor, plan_.slots, CeilDivide(tasks, group), control,
+                    [&](int, int64_t task) {
+                      const int64_t end = std::min(tasks, (task + 1) * group);
+                      for (int64_t i = task * group; i < end; ++i) {
+                        ConvertRow(images_.begin + i / read_.size(),
+                                   read_.begin + i % read_.size(), to + i * row_elements);
+                      }
+                    });
+  }
+
+  void ConvertRow(int64_t image, int64_t row, T* to) {
+    const int64_t columns = p_.columns.out;
+    const int64_t channels = p_.out_channels;
+    if (p_.layout == Layout::kNhwc) {
+      const S* const from = source_ + (image * p_.rows.out + row) * columns * channels;
+      if constexpr (!std::is_same_v<S, T>) {
+        kernels::Widen(convert_, from, to, columns * channels);
+      } else {
+        std::copy(from, from + columns * channels, to);
+      }
+      return;
+    }
+    const int64_t plane = p_.rows.out * columns;
+    const S* const from = source_ + image * channels * plane + row * columns;
+    if constexpr (std::is_same_v<S, T>) {
+      kernels::Transpose(from, plane, to, channels, channels, columns);
+    } else {
+      constexpr int64_t kChannels = 16;
+      constexpr int64_t kColumns = 256;
+      T lines[kChannels * kColumns];
+      for (int64_t c = 0; c < channels; c += kChannels) {
+        const int64_t count = std::min(kChannels, channels - c);
+        for (int64_t w = 0; w < columns; w += kColumns) {
+          const int64_t width = std::min(kColumns, columns - w);
+          for (int64_t i = 0; i < count; ++i) {
+            kernels::Widen(convert_, from + (c + i) * plane + w, lines + i * kColumns, width);
+          }
+          kernels::Transpose(lines, kColumns, to + w * channels + c, channels, count, width);
+        }
+      }
+    }
+  }
+
+  // Units (blocks of columns, group after group) of a task.
+  Range Units(int64_t blocks, int64_t channel_block) const {
+    const int64_t units = p_.groups * blocks;
+    return {PartBegin(units, plan_.channel_blocks, channel_block),
+            PartBegin(units, plan_.channel_blocks, channel_block + 1)};
+  }
+
+  // Channels of in_backprop of a task whose results are staged (then nothing is folded, and every
+  // column group has the same blocks).
+  Range Channels(int64_t channel_block) const {
+    if (plan_.channel_blocks == 1 || plan_.column_groups.empty()) {
+      return channel_block == 0 ? Range{0, p_.in_channels} : Range{0, 0};
+    }
+    const int64_t vectors = plan_.column_groups[0].vectors;
+    const int64_t blocks = BlockCount(vectors);
+    const auto first_channel = [&](int64_t unit) {
+      if (unit == p_.groups * blocks) return p_.in_channels;
+      return unit / blocks * p_.group_in_channels() +
+             BlockAt(vectors, unit % blocks).first_vector * plan_.lanes;
+    };
+    const Range units = Units(blocks, channel_block);
+    return {first_channel(units.begin), first_channel(units.end)};
+  }
+
+  void RunRegion(const Region& region, std::byte* scratch) {
+    auto* const steps = reinterpret_cast<GemmStep*>(scratch);
+    auto* const offsets = reinterpret_cast<int64_t*>(scratch + plan_.steps_bytes);
+    T* const staging =
+        reinterpret_cast<T*>(scratch + plan_.steps_bytes + plan_.offsets_bytes);
+    T* out = nullptr;
+    PixelMap to;
+    Range channels;
+    if (plan_.stages_out) {
+      channels = Channels(region.channel_block);
+      if (channels.size() == 0) return;
+      to.column = channels.size();
+      to.row = region.columns.size() * to.column;
+      to.image = region.rows.size() * to.row;
+      to.offset = -(region.images.begin * to.image + region.rows.begin * to.row +
+                    region.columns.begin * to.column + channels.begin);
+      if (!plan_.covers) {
+        std::memset(staging, 0, static_cast<size_t>(region.images.size() * to.image) * sizeof(T));
+      }
+      out = staging;
+    } else {
+      to = {p_.rows.in * p_.columns.in * p_.in_channels, p_.columns.in * p_.in_channels,
+            p_.in_channels, 0};
+      if constexpr (std::is_same_v<S, T>) out = result_;
+    }
+    const int64_t row_phases = static_cast<int64_t>(plan_.row_phases.size());
+    for (int64_t a = 0; a < row_phases; ++a) {
+      const Phase& phase = plan_.row_phases[a];
+      const IndexRange rows =
+          PhaseRange(phase, p_.rows.stride, region.rows.begin, region.rows.end);
+      for (int64_t i = rows.begin; i < rows.end;) {
+        const Segment row_segment = SegmentAt(phase, p_.rows.out, i, rows.end);
+        i = row_segment.end;
+        if (row_segment.empty()) continue;
+        for (const ColumnGroup& group : plan_.column_groups) {
+          RunColumns(region, a, row_segment, group, to, out, steps, offsets);
+        }
+      }
+    }
+    if (plan_.stages_out) Unstage(region, channels, staging);
+  }
+
+  void RunColumns(const Region& region, int64_t row_phase, const Segment& rows,
+                  const ColumnGroup& group, const PixelMap& to, T* out, GemmStep* steps,
+                  int64_t* offsets) {
+    const IndexRange columns = PhaseRange(group.phase, p_.columns.stride, region.columns.begin,
+                                          region.columns.end);
+    for (int64_t j = columns.begin; j < columns.end;) {
+      // The last index of a folded group may lack residues: a segment of its own.
+      const int64_t end = j < group.full_length ? std::min(columns.end, group.full_length)
+                                                : columns.end;
+      const Segment segment = SegmentAt(group.phase, p_.columns.out, j, end);
+      j = segment.end;
+      if (segment.empty()) continue;
+      int64_t used = group.columns;
+      if (segment.begin >= group.full_length) {
+        const int64_t first = group.phase.residue + segment.begin * p_.columns.stride;
+        used = (p_.columns.in - first) * p_.group_in_channels();
+      }
+      RunSegment(region, row_phase, rows, group, segment, used, to, out, steps, offsets);
+    }
+  }
+
+  // Pixels of one phase that meet the same taps: one product.
+  void RunSegment(const Region& region, int64_t row_phase, const Segment& rows,
+                  const ColumnGroup& group, const Segment& columns, int64_t used,
+                  const PixelMap& to, T* out, GemmStep* steps, int64_t* offsets) {
+    const Phase& row_taps = plan_.row_phases[row_phase];
+    const Phase& column_taps = group.phase;
+    const int64_t a_column = p_.out_channels;
+    const int64_t a_row = p_.columns.out * a_column;
+    const int64_t a_image = (plan_.converts_in ? read_.size() : p_.rows.out) * a_row;
+    const T* a = nullptr;
+    int64_t a_offset = 0;
+    if (plan_.converts_in) {
+      a = reinterpret_cast<const T*>(workspace_);
+      a_offset = -(images_.begin * a_image + read_.begin * a_row);
+    } else if constexpr (std::is_same_v<S, T>) {
+      a = source_;
+    }
+
+    // Where each pixel reads its first tap and where it is written.
+    int64_t* const a_offsets = offsets;
+    int64_t* const out_offsets = offsets + plan_.pixel_limit;
+    const int64_t row_shift = row_taps.shift(rows.first_tap);
+    const int64_t column_shift = column_taps.shift(columns.first_tap);
+    int64_t pixels = 0;
+    for (int64_t n = region.images.begin; n < region.images.end; ++n) {
+      for (int64_t i = rows.begin; i < rows.end; ++i) {
+        const int64_t a_line = a_offset + n * a_image + (i - row_shift) * a_row;
+        const int64_t out_line = to.offset + n * to.image +
+                                 (row_taps.residue + i * p_.rows.stride) * to.row +
+                                 column_taps.residue * to.column;
+        for (int64_t j = columns.begin; j < columns.end; ++j) {
+          a_offsets[pixels] = a_line + (j - column_shift) * a_column;
+          out_offsets[pixels] = out_line + j * p_.columns.stride * to.column;
+          ++pixels;
+        }
+      }
+    }
+
+    const int64_t blocks = BlockCount(group.vectors);
+    const Range units = Units(blocks, region.channel_block);
+    StepCursor cursor;
+    bool accumulate = false;
+    while (cursor.chunk < plan_.term_chunks) {
+      const int64_t count = FillSteps(row_taps, rows, column_taps, columns, a_row, a_column,
+                                      &cursor, steps);
+      for (int64_t unit = units.begin; unit < units.end; ++unit) {
+        const int64_t channel_group = unit / blocks;
+        const ColumnBlock block = BlockAt(group.vectors, unit % blocks);
+        const int64_t first = block.first_vector * plan_.lanes;
+        if (first >= used) continue;
+        kernels::GemmCall<T> call;
+        call.a = a + channel_group * p_.group_out_channels();
+        call.b = packed_ + plan_.PackedOffset(channel_group, row_phase, group) +
+                 first * row_taps.taps * column_taps.taps * p_.group_out_channels();
+        call.out = out;
+        call.steps = steps;
+        call.step_count = count;
+        call.columns = std::min<int64_t>(block.vectors * plan_.lanes, used - first);
+        call.accumulate = accumulate;
+        RunTiles(call, block.vectors, pixels, channel_group * p_.group_in_channels() + first,
+                 a_offsets, out_offsets);
+      }
+      accumulate = true;
+    }
+  }
+
+  // Tiles of nearly equal size: a short tile would leave the multipliers waiting.
+  void RunTiles(kernels::GemmCall<T>& call, int vectors, int64_t pixels, int64_t channel,
+                const int64_t* a_offsets, const int64_t* out_offsets) const {
+    const int64_t tiles = CeilDivide(pixels, gemm_.max_rows[vectors]);
+    call.out += channel;
+    int64_t begin = 0;
+    for (int64_t t = 0; t < tiles; ++t) {
+      const int64_t end = PartBegin(pixels, tiles, t + 1);
+      call.a_offsets = a_offsets + begin;
+      call.out_offsets = out_offsets + begin;
+      gemm_.kernels[vectors][end - begin](call);
+      begin = end;
+    }
+  }
+
+  // The next term of a segment's sum: chunks of terms outermost, then row taps, then column taps.
+  struct StepCursor {
+    int64_t chunk = 0, row_tap = 0, column_tap = 0;
+  };
+
+  // Fills steps from the cursor on until the list or the cache's share is full, ending with a flush.
+  int64_t FillSteps(const Phase& row_taps, const Segment& rows, const Phase& column_taps,
+                    const Segment& columns, int64_t a_row, int64_t a_column, StepCursor* cursor,
+                    GemmStep* steps) const {
+    const int64_t terms = p_.group_out_channels();
+    const int64_t taps = row_taps.taps * column_taps.taps;
+    int64_t count = 0;
+    int64_t partial = 0;  // terms since the last flush
+    int64_t b_rows = 0;
+    while (cursor->chunk < plan_.term_chunks) {
+      const int64_t k0 = PartBegin(terms, plan_.term_chunks, cursor->chunk);
+      const int64_t length = PartBegin(terms, plan_.term_chunks, cursor->chunk + 1) - k0;
+      if (partial + length > kMaxTerms) {
+        steps[count - 1].flush = 1;
+        partial = 0;
+        // A partial sum may need as many steps as it may have terms.
+        if (count > kMaxSteps - kMaxTerms || b_rows >= plan_.pass_rows) return count;
+      }
+      const int64_t i = cursor->row_tap;
+      const int64_t j = cursor->column_tap;
+      GemmStep& step = steps[count++];
+      step.a_offset = k0 - i * row_taps.shift_step * a_row - j * column_taps.shift_step * a_column;
+      step.b_row = k0 * taps + ((rows.first_tap + i) * column_taps.taps + columns.first_tap + j) *
+                                   length;
+      step.terms = static_cast<int32_t>(length);
+      step.flush = 0;
+      partial += length;
+      b_rows += length;
+      if (++cursor->column_tap == columns.last_tap - columns.first_tap) {
+        cursor->column_tap = 0;
+        if (++cursor->row_tap == rows.last_tap - rows.first_tap) {
+          cursor->row_tap = 0;
+          ++cursor->chunk;
+        }
+      }
+    }
+    steps[count - 1].flush = 1;
+    return count;
+  }
+
+  // Scratch [image][row][column][channel] to the result.
+  void Unstage(const Region& region, Range channels, T* staging) {
+    const int64_t width = region.columns.size();
+    const int64_t depth = channels.size();
+    for (int64_t n = region.images.begin; n < region.images.end; ++n) {
+      for (int64_t h = region.rows.begin; h < region.rows.end; ++h) {
+        T* const from = staging + ((n - region.images.begin) * region.rows.size() + h -
+                                   region.rows.begin) *
+                                      width * depth;
+        if (p_.layout == Layout::kNhwc) {
+          UnstageNhwc(n, h, region.columns, channels, from);
+        } else {
+          UnstageNchw(n, h, region.columns, channels, from);
+        }
+      }
+    }
+  }
+
+  void UnstageNhwc(int64_t n, int64_t h, Range columns, Range channels, const T* from) {
+    S* to = result_ +
+            ((n * p_.rows.in + h) * p_.columns.in + columns.begin) * p_.in_channels +
+            channels.begin;
+    // All channels: the pixels are one run.
+    const bool dense = channels.size() == p_.in_channels;
+    const int64_t runs = dense ? 1 : columns.size();
+    const int64_t run = dense ? columns.size() * channels.size() : channels.size();
+    for (int64_t i = 0; i < runs; ++i) {
+      if constexpr (!std::is_same_v<S, T>) kernels::Narrow(convert_, from, to, run);
+      from += run;
+      to += p_.in_channels;
+    }
+  }
+
+  void UnstageNchw(int64_t n, int64_t h, Range columns, Range channels, const T* from) {
+    const int64_t plane = p_.rows.in * p_.columns.in;
+    const int64_t depth = channels.size();
+    S* const to = result_ + (n * p_.in_channels + channels.begin) * plane + h * p_.columns.in +
+                  columns.begin;
+    if constexpr (std::is_same_v<S, T>) {
+      kernels::Transpose(from, depth, to, plane, columns.size(), depth);
+    } else {
+      constexpr int64_t kChannels = 16;
+      constexpr int64_t kColumns = 256;
+      T lines[kChannels * kColumns];
+      for (int64_t c = 0; c < depth; c += kChannels) {
+        const int64_t count = std::min(kChannels, depth - c);
+        for (int64_t w = 0; w < columns.size(); w += kColumns) {
+          const int64_t width = std::min(kColumns, columns.size() - w);
+          kernels::Transpose(from + w * depth + c, depth, lines, kColumns, width, count);
+          for (int64_t i = 0; i < count; ++i) {
+            kernels::Narrow(convert_, lines + i * kColumns, to + (c + i) * plane + w, width);
+          }
+        }
+      }
+    }
+  }
+
+  const DirectPlan& plan_;
+  const Problem& p_;
+  const kernels::GemmFamily<T>& gemm_;
+  const kernels::ConvertFamily& convert_;
+  const S* const source_;
+  const T* const packed_;
+  S* const result_;
+  std::byte* const workspace_;
+  // The band at hand.
+  Range images_, rows_, read_;
+};
+
+}  // namespace
+
+Status DirectPlan::Run(const void* out_backprop, const void* packed, void* in_backprop,
+                       void* workspace, Executor& executor, const Control& control) const {
+  const auto run = [&](auto storage, auto compute) {
+    Runner<decltype(storage), decltype(compute)> runner(*this, out_backprop, packed, in_backprop,
+                                                        workspace);
+    return runner.Run(executor, control);
+  };
+  switch (problem.dtype) {
+    case DType::kF16:
+      return run(Float16{}, float{});
+    case DType::kBF16:
+      return run(BFloat16{}, float{});
+    case DType::kF32:
+      return run(float{}, float{});
+    case DType::kF64:
+      return run(double{}, double{});
+    case DType::kI32:
+      return run(int32_t{}, int32_t{});
+  }
+  return Internal("unknown element type");
+}
+
+std::string DirectPlan::Describe() const {
+  std::string text;
+  text += "phases: " + std::to_string(row_phases.size()) + " of rows, " +
+          std::to_string(column_groups.size()) + " groups of columns";
+  for (const ColumnGroup& group : column_groups) {
+    if (group.fold > 1) {
+      text += " (the first folds " + std::to_string(group.fold) + ")";
+      break;
+    }
+  }
+  text += "\ntasks: " + std::to_string(image_blocks) + " image x " + std::to_string(row_blocks) +
+          " row x " + std::to_string(column_blocks) + " column x " +
+          std::to_string(channel_blocks) + " channel blocks";
+  if (converts_in) {
+    text += "\nout_backprop is converted in bands of " + std::to_string(band_images) +
+            " images x " + std::to_string(band_read_rows) + " rows";
+  }
+  if (stages_out) text += "\nresults are staged in scratch memory";
+  if (!covers) text += "\npixels that no tap meets are filled with zeros";
+  return text + "\n";
+}
+
+}  // namespace dgrad::direct

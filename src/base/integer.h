@@ -1,0 +1,22 @@
+// Integer division with a stated direction of rounding.
+#ifndef DGRAD_BASE_INTEGER_H_
+#define DGRAD_BASE_INTEGER_H_
+
+#include <cstdint>
+
+namespace dgrad {
+
+// divisor > 0.
+constexpr int64_t FloorDivide(int64_t value, int64_t divisor) {
+  return value / divisor - (value % divisor < 0 ? 1 : 0);
+}
+constexpr int64_t CeilDivide(int64_t value, int64_t divisor) {
+  return value / divisor + (value % divisor > 0 ? 1 : 0);
+}
+constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
+  return CeilDivide(value, multiple) * multiple;
+}
+
+}  // namespace dgrad
+
+#endif  // DGRAD_BASE_INTEGER_H_

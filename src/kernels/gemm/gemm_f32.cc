@@ -1,0 +1,30 @@
+#include "src/kernels/gemm/gemm.h"
+#include "src/kernels/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/kernels/gemm/gemm_f32.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "src/kernels/gemm/gemm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dgrad::kernels::HWY_NAMESPACE {
+
+const GemmFamily<float>& GemmF32() {
+  static constexpr GemmFamily<float> kFamily = MakeGemmFamily<float>();
+  return kFamily;
+}
+
+}  // namespace dgrad::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dgrad::kernels {
+
+template <>
+const GemmFamily<float>& Gemm<float>(Isa isa) {
+  return DGRAD_SELECT(isa, GemmF32);
+}
+
+}  // namespace dgrad::kernels
+#endif  // HWY_ONCE

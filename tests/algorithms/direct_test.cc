@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "src/problem/problem_string.h"
+#include "tests/support/check.h"
+
+namespace dgrad::testing {
+namespace {
+
+constexpr const char* kGeometries[] = {
+    "h4w5c2_k3x2_oc3",
+    "n2_h8w8c16_k3x3_oc16_p1,1,1,1",
+    "n3_h7w7c33_k3x3_oc20_psame",
+    "h1w64c40_k1x16_oc24_s1x8_p0,0,4,4",             // folded columns
+    "h9w11c5_k2x2_oc6_s2x2_pvalid",                  // odd size: the last column is partial
+    "h10w10c3_k2x2_oc70_s2x2",                       // one tap per phase
+    "n2_h13w17c21_k4x4_oc19_s2x2_p1,1,1,1",          // four phases
+    "h20w23c4_k7x7_oc9_s2x3_p3,3,3,3",               // unequal phases
+    "h12w12c8_k1x1_oc8_s3x2",                        // gaps
+    "h12w12c8_k3x3_oc300_p1,1,1,1",                  // two chunks of terms
+    "h6w6c2_k3x3_oc700_p1,1,1,1",
+    "h17w15c6_k3x3_oc7_p4,4,2,2_d4x2",               // dilation
+    "h16w18c6_k3x2_oc7_s2x3_p3,2,1,4_d3x2",          // stride and dilation
+    "h9w9c3_k3x3_oc5_s2x2_p2,2,2,2_d2x2",            // phases without taps
+    "h11w10c12_k3x3_oc18_p1,1,1,1_g3",
+    "n2_h8w9c6_k3x3_oc12_s2x2_p1,0,0,1_g6",
+    "h5w5c2_k9x9_oc3_p6,6,6,6",                      // padding past the filter's reach
+    "h3w3c1_k31x31_oc1_p15,15,15,15",
+    "n5_h1w1c10_k1x1_oc7",
+    "h40w3c17_k5x1_oc2_s4x1_p2,2,0,0",
+    "h30w30c1_k9x9_oc5_s3x3_p3,3,3,3",
+    "h70w65c50_k3x3_oc3_p1,1,1,1",
+    "n9_h5w4c64_k1x1_oc64",
+    "h2w130c1_k1x3_oc1_s1x65_pvalid",
+};
+constexpr const char* kLayouts[] = {"nhwc", "nchw"};
+
+class DirectTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(DirectTest, IntegersAreExact) {
+  for (const char* geometry : kGeometries) {
+    for (const char* layout : kLayouts) {
+      CheckEverywhere(std::string(geometry) + "_" + layout + "_" + GetParam(), "direct",
+                      Fill::kIntegers);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(DirectTest, RealsStayWithinTheBound) {
+  for (const char* geometry : kGeometries) {
+    CheckEverywhere(std::string(geometry) + "_nhwc_" + GetParam(), "direct", Fill::kReal);
+    if (HasFatalFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, DirectTest, ::testing::Values("f16", "bf16", "f32", "f64", "i32"),
+                         [](const auto& type) { return std::string(type.param); });
+
+}  // namespace
+}  // namespace dgrad::testing
