@@ -1,0 +1,35 @@
+"""The library as a whole: threads, memory, what it found on this machine."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from . import _dgrad
+
+
+def set_num_threads(threads: int) -> None:
+    """Sets the default number of threads of later calls and plans.
+
+    Args:
+        threads: at least 1, or 0 for the automatic choice: the CPUs this process may use, limited
+            by its cgroup, or ``DGRAD_NUM_THREADS`` where that is set.
+
+    Results are bit-identical for any number of threads.
+    """
+    _dgrad.set_num_threads(threads)
+
+
+def get_num_threads() -> int:
+    """The default number of threads."""
+    return _dgrad.get_num_threads()
+
+
+def info() -> dict[str, Any]:
+    """Version, CPU, instruction sets found and compiled, caches, threads and compiler."""
+    return json.loads(_dgrad.info())
+
+
+def trim() -> None:
+    """Frees the cached plans and the pooled workspace memory. Plans in use stay valid."""
+    _dgrad.trim()
