@@ -49,8 +49,9 @@ struct Algorithm {
                  std::unique_ptr<const AlgorithmPlan>* plan);
 };
 
-// One per file of this folder.
-extern const Algorithm kDirect;     // direct.cc: any problem
+// Of direct/: the same loops, with other lanes.
+extern const Algorithm kDirect;   // any problem
+extern const Algorithm kGrouped;  // more than one group, depthwise included
 
 }  // namespace dgrad
 

@@ -25,8 +25,7 @@ Status SplitAxis(const Axis& axis, std::vector<Phase>* phases) {
     // Tap i meets index j when 0 <= j - shift(i) < out for some j of the phase.
     const int64_t count = CeilDivide(axis.taps - k, tap_step);
     const int64_t first = std::max<int64_t>(0, CeilDivide(1 - axis.out - shift, shift_step));
-    const int64_t last =
-        std::min(count - 1, FloorDivide(phase.length - 1 - shift, shift_step));
+    const int64_t last = std::min(count - 1, FloorDivide(phase.length - 1 - shift, shift_step));
     if (first > last) continue;
     phase.taps = last - first + 1;
     phase.first_tap = k + first * tap_step;
@@ -50,8 +49,8 @@ Segment SegmentAt(const Phase& phase, int64_t out, int64_t j, int64_t end) {
   segment.end = end;
   segment.first_tap = std::clamp<int64_t>(
       CeilDivide(j - out + 1 - phase.first_shift, phase.shift_step), 0, phase.taps);
-  segment.last_tap = std::clamp<int64_t>(
-      FloorDivide(j - phase.first_shift, phase.shift_step) + 1, 0, phase.taps);
+  segment.last_tap =
+      std::clamp<int64_t>(FloorDivide(j - phase.first_shift, phase.shift_step) + 1, 0, phase.taps);
   // The next tap to enter and the next to leave.
   if (segment.last_tap < phase.taps) {
     segment.end = std::min(segment.end, phase.shift(segment.last_tap));

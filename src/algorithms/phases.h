@@ -1,8 +1,8 @@
 // One spatial axis split into phases: unit-stride sub-problems.
 //
-// Index h of in_backprop is residue + stride * j. Tap k meets out_backprop at index j - shift(k), so
-// inside a phase all is unit stride. Taps of a phase form an arithmetic progression, and so do their
-// shifts. Nothing here grows with the stride: phases without a tap are left out.
+// Index h of in_backprop is residue + stride * j. Tap k meets out_backprop at index j - shift(k),
+// so inside a phase all is unit stride. Taps of a phase form an arithmetic progression, and so do
+// their shifts. Nothing here grows with the stride: phases without a tap are left out.
 #ifndef DGRAD_ALGORITHMS_PHASES_H_
 #define DGRAD_ALGORITHMS_PHASES_H_
 
@@ -15,11 +15,11 @@
 namespace dgrad {
 
 struct Phase {
-  int64_t residue = 0;     // in [0, stride)
-  int64_t length = 0;      // j in [0, length)
-  int64_t taps = 0;        // > 0: only taps that meet out_backprop somewhere
-  int64_t first_tap = 0;   // filter index of tap 0
-  int64_t tap_step = 1;    // filter index between taps
+  int64_t residue = 0;    // in [0, stride)
+  int64_t length = 0;     // j in [0, length)
+  int64_t taps = 0;       // > 0: only taps that meet out_backprop somewhere
+  int64_t first_tap = 0;  // filter index of tap 0
+  int64_t tap_step = 1;   // filter index between taps
   int64_t first_shift = 0;
   int64_t shift_step = 1;  // > 0
 

@@ -44,10 +44,10 @@ inline Status Internal(std::string message) { return {Code::kInternal, std::move
 }  // namespace dgrad
 
 // Returns from the calling function when `expression` is not OK.
-#define DGRAD_RETURN_IF_ERROR(expression)                  \
-  do {                                                     \
-    ::dgrad::Status dgrad_status_ = (expression);          \
-    if (!dgrad_status_.ok()) return dgrad_status_;         \
+#define DGRAD_RETURN_IF_ERROR(expression)          \
+  do {                                             \
+    ::dgrad::Status dgrad_status_ = (expression);  \
+    if (!dgrad_status_.ok()) return dgrad_status_; \
   } while (false)
 
 #endif  // DGRAD_BASE_STATUS_H_

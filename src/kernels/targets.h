@@ -11,32 +11,31 @@
 #include <hwy/detect_targets.h>
 
 #if HWY_TARGETS & HWY_AVX3
-#define DGRAD_CASE_AVX512(isa, function) (isa) == ::dgrad::Isa::kAvx512 ? N_AVX3::function() :
+#define DGRAD_CASE_AVX512(isa, function) (isa) == ::dgrad::Isa::kAvx512 ? N_AVX3::function():
 #else
 #define DGRAD_CASE_AVX512(isa, function)
 #endif
 #if HWY_TARGETS & HWY_AVX2
-#define DGRAD_CASE_AVX2(isa, function) (isa) == ::dgrad::Isa::kAvx2 ? N_AVX2::function() :
+#define DGRAD_CASE_AVX2(isa, function) (isa) == ::dgrad::Isa::kAvx2 ? N_AVX2::function():
 #else
 #define DGRAD_CASE_AVX2(isa, function)
 #endif
 #if HWY_TARGETS & HWY_SSE4
-#define DGRAD_CASE_SSE4(isa, function) (isa) == ::dgrad::Isa::kSse4 ? N_SSE4::function() :
+#define DGRAD_CASE_SSE4(isa, function) (isa) == ::dgrad::Isa::kSse4 ? N_SSE4::function():
 #else
 #define DGRAD_CASE_SSE4(isa, function)
 #endif
 #if HWY_TARGETS & HWY_NEON
-#define DGRAD_CASE_NEON(isa, function) (isa) == ::dgrad::Isa::kNeon ? N_NEON::function() :
+#define DGRAD_CASE_NEON(isa, function) (isa) == ::dgrad::Isa::kNeon ? N_NEON::function():
 #else
 #define DGRAD_CASE_NEON(isa, function)
 #endif
 
 // The value of `function()` in the namespace of the instruction set; of the baseline target where
 // that one is not compiled.
-#define DGRAD_SELECT(isa, function)                                            \
-  (DGRAD_CASE_AVX512(isa, function) DGRAD_CASE_AVX2(isa, function)             \
-       DGRAD_CASE_SSE4(isa, function) DGRAD_CASE_NEON(isa, function)           \
-           DGRAD_BASELINE::function())
+#define DGRAD_SELECT(isa, function)                                                               \
+  (DGRAD_CASE_AVX512(isa, function) DGRAD_CASE_AVX2(isa, function) DGRAD_CASE_SSE4(isa, function) \
+       DGRAD_CASE_NEON(isa, function) DGRAD_BASELINE::function())
 
 // The baseline's namespace.
 #if HWY_STATIC_TARGET == HWY_SCALAR

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "src/algorithms/algorithm.h"
+#include "src/kernels/isas.h"
 #include "src/plan/plan_cache.h"
 #include "src/plan/registry.h"
 #include "src/plan/scratch_pool.h"
 #include "src/problem/problem_string.h"
-#include "src/kernels/isas.h"
 
 namespace dgrad {
 namespace {

@@ -28,7 +28,8 @@ struct PlanOptions {
 
 class Plan {
  public:
-  // Plans afresh, or takes the plan from the cache of recent ones (forced algorithms are cached too).
+  // Plans afresh, or takes the plan from the cache of recent ones (forced algorithms are cached
+  // too).
   static Status Create(const Problem& problem, const PlanOptions& options,
                        std::shared_ptr<const Plan>* plan);
 

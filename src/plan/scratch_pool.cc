@@ -8,9 +8,9 @@
 namespace dgrad {
 namespace {
 
-constexpr int kSlots = 8;                             // buffers kept
-constexpr int64_t kLargest = int64_t{256} << 20;      // bytes of one kept buffer
-constexpr int64_t kTotal = int64_t{512} << 20;        // bytes kept in all
+constexpr int kSlots = 8;                         // buffers kept
+constexpr int64_t kLargest = int64_t{256} << 20;  // bytes of one kept buffer
+constexpr int64_t kTotal = int64_t{512} << 20;    // bytes kept in all
 
 struct Pool {
   TryLock lock;

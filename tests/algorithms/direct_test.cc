@@ -12,20 +12,20 @@ constexpr const char* kGeometries[] = {
     "h4w5c2_k3x2_oc3",
     "n2_h8w8c16_k3x3_oc16_p1,1,1,1",
     "n3_h7w7c33_k3x3_oc20_psame",
-    "h1w64c40_k1x16_oc24_s1x8_p0,0,4,4",             // folded columns
-    "h9w11c5_k2x2_oc6_s2x2_pvalid",                  // odd size: the last column is partial
-    "h10w10c3_k2x2_oc70_s2x2",                       // one tap per phase
-    "n2_h13w17c21_k4x4_oc19_s2x2_p1,1,1,1",          // four phases
-    "h20w23c4_k7x7_oc9_s2x3_p3,3,3,3",               // unequal phases
-    "h12w12c8_k1x1_oc8_s3x2",                        // gaps
-    "h12w12c8_k3x3_oc300_p1,1,1,1",                  // two chunks of terms
+    "h1w64c40_k1x16_oc24_s1x8_p0,0,4,4",     // folded columns
+    "h9w11c5_k2x2_oc6_s2x2_pvalid",          // odd size: the last column is partial
+    "h10w10c3_k2x2_oc70_s2x2",               // one tap per phase
+    "n2_h13w17c21_k4x4_oc19_s2x2_p1,1,1,1",  // four phases
+    "h20w23c4_k7x7_oc9_s2x3_p3,3,3,3",       // unequal phases
+    "h12w12c8_k1x1_oc8_s3x2",                // gaps
+    "h12w12c8_k3x3_oc300_p1,1,1,1",          // two chunks of terms
     "h6w6c2_k3x3_oc700_p1,1,1,1",
-    "h17w15c6_k3x3_oc7_p4,4,2,2_d4x2",               // dilation
-    "h16w18c6_k3x2_oc7_s2x3_p3,2,1,4_d3x2",          // stride and dilation
-    "h9w9c3_k3x3_oc5_s2x2_p2,2,2,2_d2x2",            // phases without taps
+    "h17w15c6_k3x3_oc7_p4,4,2,2_d4x2",       // dilation
+    "h16w18c6_k3x2_oc7_s2x3_p3,2,1,4_d3x2",  // stride and dilation
+    "h9w9c3_k3x3_oc5_s2x2_p2,2,2,2_d2x2",    // phases without taps
     "h11w10c12_k3x3_oc18_p1,1,1,1_g3",
     "n2_h8w9c6_k3x3_oc12_s2x2_p1,0,0,1_g6",
-    "h5w5c2_k9x9_oc3_p6,6,6,6",                      // padding past the filter's reach
+    "h5w5c2_k9x9_oc3_p6,6,6,6",  // padding past the filter's reach
     "h3w3c1_k31x31_oc1_p15,15,15,15",
     "n5_h1w1c10_k1x1_oc7",
     "h40w3c17_k5x1_oc2_s4x1_p2,2,0,0",
@@ -33,6 +33,14 @@ constexpr const char* kGeometries[] = {
     "h70w65c50_k3x3_oc3_p1,1,1,1",
     "n9_h5w4c64_k1x1_oc64",
     "h2w130c1_k1x3_oc1_s1x65_pvalid",
+};
+constexpr const char* kGrouped[] = {
+    "n2_h9w8c24_k3x3_oc24_p1,1,1,1_g24",      // depthwise
+    "h10w11c19_k3x3_oc38_s2x2_p1,1,1,1_g19",  // multiplier 2, partial vector
+    "h7w6c12_k3x2_oc6_p1,1,0,1_g6",
+    "n2_h8w9c160_k3x3_oc96_s2x1_psame_g32",  // five channels from three
+    "h6w7c35_k2x2_oc1500_g5",                // two chunks of terms
+    "h12w9c40_k3x3_oc40_s2x2_p2,2,2,2_d2x2_g40",
 };
 constexpr const char* kLayouts[] = {"nhwc", "nchw"};
 
@@ -52,6 +60,18 @@ TEST_P(DirectTest, RealsStayWithinTheBound) {
   for (const char* geometry : kGeometries) {
     CheckEverywhere(std::string(geometry) + "_nhwc_" + GetParam(), "direct", Fill::kReal);
     if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(DirectTest, GroupsAsLanes) {
+  for (const char* geometry : kGrouped) {
+    for (const char* layout : kLayouts) {
+      const std::string problem = std::string(geometry) + "_" + layout + "_" + GetParam();
+      CheckEverywhere(problem, "grouped", Fill::kIntegers);
+      CheckEverywhere(problem, "grouped", Fill::kReal);
+      CheckEverywhere(problem, "direct", Fill::kReal);
+      if (HasFatalFailure()) return;
+    }
   }
 }
 

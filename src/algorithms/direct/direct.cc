@@ -1,4 +1,5 @@
-// Phase-direct implicit product: refuse and plan. Any problem, type, layout and group.
+// Phase-direct implicit product, refuse and plan: "direct" for any problem, type, layout and group;
+// "grouped" for groups of few channels, depthwise included.
 #include <memory>
 
 #include "src/algorithms/direct/direct_plan.h"
@@ -43,7 +44,7 @@ void GroupColumns(const std::vector<Phase>& phases, bool may_fold, DirectPlan* p
       ++next;
     }
     group.columns = group.fold * channels;
-    group.vectors = CeilDivide(group.columns, plan->lanes);
+    group.vectors = plan->lanes_are_groups ? group.columns : CeilDivide(group.columns, plan->lanes);
     group.packed_before = packed;
     packed += group.phase.taps * group.vectors;
     plan->column_groups.push_back(group);
@@ -51,22 +52,67 @@ void GroupColumns(const std::vector<Phase>& phases, bool may_fold, DirectPlan* p
   }
 }
 
-std::string Refuse(const Problem&, const PlanContext&) { return {}; }
+// positions[g * size + k] = k * groups + g.
+std::vector<int64_t> Interleaved(int64_t groups, int64_t size) {
+  std::vector<int64_t> positions(static_cast<size_t>(groups * size));
+  for (int64_t g = 0; g < groups; ++g) {
+    for (int64_t k = 0; k < size; ++k) {
+      positions[static_cast<size_t>(g * size + k)] = k * groups + g;
+    }
+  }
+  return positions;
+}
 
-Status MakePlan(const Problem& problem, const PlanContext& context,
+// A guess good enough to choose between algorithms; one multiply-add a cycle and vector.
+double PredictCycles(const PlanContext& context, const DirectPlan& plan) {
+  const Problem& p = plan.problem;
+  double useful = 0;  // of the lanes computed
+  double computed = 0;
+  for (const ColumnGroup& group : plan.column_groups) {
+    const auto taps = static_cast<double>(group.phase.taps);
+    useful += taps * static_cast<double>(group.columns * p.groups);
+    computed += taps * static_cast<double>(group.vectors * plan.lanes * plan.channel_groups);
+  }
+  if (useful == 0) return static_cast<double>(p.in_backprop_bytes()) / 32;
+  const int64_t vectors = plan.column_groups[0].vectors;
+  // Loads, not multiplications, bound narrow tiles.
+  const double tile =
+      plan.lanes_are_groups ? (vectors == 1 ? 0.5 : 0.7) : (vectors == 1 ? 0.7 : 0.9);
+  double cycles = p.multiply_adds() * computed / useful / plan.lanes / tile;
+  constexpr double kMoved = 1.5;  // cycles of an element that is moved to another place
+  if (plan.converts_in) cycles += kMoved * static_cast<double>(p.out_backprop_elements());
+  if (plan.stages_out) cycles += kMoved * static_cast<double>(p.in_backprop_elements());
+  if (!context.filter_packed) {
+    cycles += kMoved * static_cast<double>(plan.packed_filter_bytes / plan.compute_size);
+  }
+  return cycles;
+}
+
+Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_are_groups,
                 std::unique_ptr<const AlgorithmPlan>* result) {
   auto plan = std::make_unique<DirectPlan>();
   plan->problem = problem;
   plan->isa = context.isa;
+  plan->lanes_are_groups = lanes_are_groups;
   const bool half = problem.dtype == DType::kF16 || problem.dtype == DType::kBF16;
   plan->compute_size = half ? 4 : SizeOf(problem.dtype);
   plan->lanes = Lanes(problem.dtype, context.isa);
+  plan->channel_groups =
+      lanes_are_groups ? CeilDivide(problem.groups, plan->lanes) : problem.groups;
   // A plane of one pixel or one channel lies the same way in both layouts.
   const bool nchw = problem.layout == Layout::kNchw;
   plan->converts_in =
       half || (nchw && problem.out_channels > 1 && problem.rows.out * problem.columns.out > 1);
   plan->stages_out =
       half || (nchw && problem.in_channels > 1 && problem.rows.in * problem.columns.in > 1);
+  if (lanes_are_groups && problem.group_out_channels() > 1) {
+    plan->converts_in = true;
+    plan->out_channel_position = Interleaved(problem.groups, problem.group_out_channels());
+  }
+  if (lanes_are_groups && problem.group_in_channels() > 1) {
+    plan->stages_out = true;
+    plan->in_channel_position = Interleaved(problem.groups, problem.group_in_channels());
+  }
 
   DGRAD_RETURN_IF_ERROR(SplitAxis(problem.rows, &plan->row_phases));
   std::vector<Phase> column_phases;
@@ -93,19 +139,38 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   if (!multiply(plan->vectors_total(), plan->row_taps_total, &plan->group_stride) ||
       !multiply(plan->group_stride, problem.group_out_channels(), &plan->group_stride) ||
       !multiply(plan->group_stride, plan->lanes, &plan->group_stride) ||
-      !multiply(plan->group_stride, problem.groups, &bytes) ||
+      !multiply(plan->group_stride, plan->channel_groups, &bytes) ||
       !multiply(bytes, plan->compute_size, &bytes)) {
     return OutOfMemory("the packed filter would take more than 2^63 bytes");
   }
   plan->packed_filter_bytes = bytes;
   DGRAD_RETURN_IF_ERROR(ChooseBlocking(context, plan.get()));
+  plan->cycles = PredictCycles(context, *plan);
   *result = std::move(plan);
   return {};
+}
+
+std::string RefuseDirect(const Problem&, const PlanContext&) { return {}; }
+
+Status PlanDirect(const Problem& problem, const PlanContext& context,
+                  std::unique_ptr<const AlgorithmPlan>* plan) {
+  return MakePlan(problem, context, false, plan);
+}
+
+std::string RefuseGrouped(const Problem& problem, const PlanContext&) {
+  if (problem.groups > 1) return {};
+  return "it needs more than one group";
+}
+
+Status PlanGrouped(const Problem& problem, const PlanContext& context,
+                   std::unique_ptr<const AlgorithmPlan>* plan) {
+  return MakePlan(problem, context, true, plan);
 }
 
 }  // namespace
 }  // namespace direct
 
-const Algorithm kDirect = {"direct", &direct::Refuse, &direct::MakePlan};
+const Algorithm kDirect = {"direct", &direct::RefuseDirect, &direct::PlanDirect};
+const Algorithm kGrouped = {"grouped", &direct::RefuseGrouped, &direct::PlanGrouped};
 
 }  // namespace dgrad

@@ -38,9 +38,7 @@ struct Grid {
   }
   int64_t results() const { return images.largest() * rows.largest() * columns.largest(); }
   int64_t tasks() const { return *images.blocks * *rows.blocks * *columns.blocks; }
-  bool can_split() const {
-    return images.can_split() || rows.can_split() || columns.can_split();
-  }
+  bool can_split() const { return images.can_split() || rows.can_split() || columns.can_split(); }
   void Split() const {
     if (images.can_split()) return images.Split();
     if (rows.can_split()) return rows.Split();
@@ -99,14 +97,17 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
   };
   plan->row_unit = unit(band_rows, p.rows.stride);
   plan->column_unit = unit(p.columns.in, p.columns.stride);
-  int64_t least_blocks = p.groups;  // of channels
+  int64_t least_blocks = plan->channel_groups;  // of channels
   int64_t most_vectors = 1;
   for (const ColumnGroup& group : plan->column_groups) {
     if (group.fold > 1) plan->column_unit = p.columns.stride;
-    const int64_t blocks = p.groups * BlockCount(group.vectors);
+    const int64_t blocks = plan->channel_groups * BlockCount(group.vectors);
     least_blocks = &group == plan->column_groups.data() ? blocks : std::min(least_blocks, blocks);
     most_vectors = std::max(most_vectors, group.vectors);
   }
+
+  // Staged results of a task are neighbouring channels, which those of a grouped task are not.
+  if (plan->lanes_are_groups && plan->stages_out) least_blocks = 1;
 
   const Grid grid = {{plan->band_images, 1, &plan->image_blocks},
                      {band_rows, plan->row_unit, &plan->row_blocks},
@@ -114,11 +115,10 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
                      p.rows.stride,
                      p.columns.stride};
   const int64_t pixel_bytes = std::max<int64_t>(1, p.group_out_channels() * plan->compute_size);
-  const int64_t pixel_limit =
-      std::clamp<int64_t>(l2 / 2 / pixel_bytes, kGoodPixels, kMaxPixels);
-  const int64_t result_limit = plan->stages_out
-                                   ? std::max<int64_t>(1, l2 / 4 / (p.in_channels * plan->compute_size))
-                                   : std::max<int64_t>(1, (int64_t{64} << 20) / p.in_channels);
+  const int64_t pixel_limit = std::clamp<int64_t>(l2 / 2 / pixel_bytes, kGoodPixels, kMaxPixels);
+  const int64_t result_limit =
+      plan->stages_out ? std::max<int64_t>(1, l2 / 4 / (p.in_channels * plan->compute_size))
+                       : std::max<int64_t>(1, (int64_t{64} << 20) / p.in_channels);
   while (grid.can_split() && (grid.pixels() > pixel_limit || grid.results() > result_limit)) {
     grid.Split();
   }
@@ -151,8 +151,9 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
     const int64_t channels =
         plan->channel_blocks == 1
             ? p.in_channels
-            : std::min(p.in_channels, CeilDivide(least_blocks, plan->channel_blocks) *
-                                          std::min<int64_t>(3 * plan->lanes, p.group_in_channels()));
+            : std::min(p.in_channels,
+                       CeilDivide(least_blocks, plan->channel_blocks) *
+                           std::min<int64_t>(3 * plan->lanes, p.group_in_channels()));
     plan->staging_bytes = RoundUp(grid.results() * channels * plan->compute_size, 64);
   }
   plan->slot_bytes = plan->steps_bytes + plan->offsets_bytes + plan->staging_bytes;

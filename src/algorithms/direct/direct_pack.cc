@@ -17,36 +17,55 @@ T ToCompute(T value) {
 float ToCompute(Float16 value) { return ToFloat(value); }
 float ToCompute(BFloat16 value) { return ToFloat(value); }
 
-// One block of columns of one (group, row phase, column group).
+// The first term of one column; null for a lane that pads a vector.
+template <typename S>
+const S* Source(const DirectPlan& plan, const S* filter, int64_t channel_group, int64_t row_tap,
+                const ColumnGroup& columns, int64_t column_tap, int64_t column) {
+  const Problem& p = plan.problem;
+  const int64_t channels = p.group_in_channels();
+  int64_t group = channel_group;
+  int64_t tap = columns.phase.tap(column_tap);
+  if (plan.lanes_are_groups) {
+    group = channel_group * plan.lanes + column % plan.lanes;
+    column /= plan.lanes;
+    if (group >= p.groups) return nullptr;
+  } else {
+    if (column >= columns.columns) return nullptr;
+    tap += column / channels;
+    column %= channels;
+  }
+  return filter + ((row_tap * p.columns.taps + tap) * channels + column) * p.out_channels +
+         group * p.group_out_channels();
+}
+
+// One block of columns of one (channel group, row phase, column group).
 template <typename S, typename T>
-void PackBlock(const DirectPlan& plan, const S* filter, int64_t group, const Phase& rows,
+void PackBlock(const DirectPlan& plan, const S* filter, int64_t channel_group, const Phase& rows,
                const ColumnGroup& columns, ColumnBlock block, T* to) {
   const Problem& p = plan.problem;
   constexpr int64_t kMostColumns = 64;  // 3 vectors of 16 floats
-  const int64_t channels = p.group_in_channels();
   const int64_t terms = p.group_out_channels();
   const int64_t width = block.vectors * plan.lanes;
-  const int64_t first = block.first_vector * plan.lanes;
-  const int64_t used = std::min(width, columns.columns - first);
   const S* sources[kMostColumns];
   for (int64_t chunk = 0; chunk < plan.term_chunks; ++chunk) {
     const int64_t k0 = PartBegin(terms, plan.term_chunks, chunk);
     const int64_t k1 = PartBegin(terms, plan.term_chunks, chunk + 1);
     for (int64_t i = 0; i < rows.taps; ++i) {
       for (int64_t j = 0; j < columns.phase.taps; ++j) {
-        for (int64_t n = 0; n < used; ++n) {
-          const int64_t kw = columns.phase.tap(j) + (first + n) / channels;
-          const int64_t c = (first + n) % channels;
-          sources[n] = filter + ((rows.tap(i) * p.columns.taps + kw) * channels + c) * p.out_channels +
-                       group * terms;
+        for (int64_t n = 0; n < width; ++n) {
+          sources[n] = Source(plan, filter, channel_group, rows.tap(i), columns, j,
+                              block.first_vector * plan.lanes + n);
         }
         for (int64_t k = k0; k < k1; k += 16) {
           const int64_t count = std::min<int64_t>(16, k1 - k);
-          for (int64_t n = 0; n < used; ++n) {
-            const S* const source = sources[n] + k;
-            for (int64_t t = 0; t < count; ++t) to[t * width + n] = ToCompute(source[t]);
+          for (int64_t n = 0; n < width; ++n) {
+            if (sources[n] == nullptr) {
+              for (int64_t t = 0; t < count; ++t) to[t * width + n] = T{};
+            } else {
+              const S* const source = sources[n] + k;
+              for (int64_t t = 0; t < count; ++t) to[t * width + n] = ToCompute(source[t]);
+            }
           }
-          for (int64_t t = 0; t < count; ++t) std::fill(to + t * width + used, to + (t + 1) * width, T{});
           to += count * width;
         }
       }
@@ -58,12 +77,12 @@ template <typename S, typename T>
 Status Pack(const DirectPlan& plan, const void* filter, void* packed, Executor& executor,
             const Control& control) {
   const Problem& p = plan.problem;
-  int64_t blocks = 0;  // of one group and row phase
+  int64_t blocks = 0;  // of one channel group and row phase
   for (const ColumnGroup& group : plan.column_groups) blocks += BlockCount(group.vectors);
   const int64_t row_phases = static_cast<int64_t>(plan.row_phases.size());
-  // A piece is a run of blocks of all column groups, for one group and row phase.
+  // A piece is a run of blocks of all column groups, for one channel group and row phase.
   const int64_t per_phase = std::min<int64_t>(blocks, 64);
-  const int64_t pieces = p.groups * row_phases * per_phase;
+  const int64_t pieces = plan.channel_groups * row_phases * per_phase;
   if (pieces == 0) return {};
   const int slots = plan.packed_filter_bytes < (int64_t{256} << 10) ? 1 : plan.slots;
   return RunTasks(executor, slots, pieces, control, [&](int, int64_t piece) {

@@ -2,9 +2,12 @@
 //
 // in_backprop is cut into regions (images x rows x columns x channels); a task computes one. Inside
 // a region each phase is cut into segments whose pixels meet the same taps, and a segment is one
-// product: [pixels] x [taps * group_out_channels] x [columns]. Pixels are register-tile rows with an
-// offset each, so a tile may span image rows and images. Taps that the border clips are never
+// product: [pixels] x [taps * group_out_channels] x [columns]. Pixels are register-tile rows with
+// an offset each, so a tile may span image rows and images. Taps that the border clips are never
 // multiplied.
+//
+// Two algorithms share all this and differ in what a vector holds: "direct" has neighbouring result
+// channels of one group as lanes, "grouped" the same channel of neighbouring groups.
 #ifndef DGRAD_ALGORITHMS_DIRECT_DIRECT_PLAN_H_
 #define DGRAD_ALGORITHMS_DIRECT_DIRECT_PLAN_H_
 
@@ -21,11 +24,11 @@ namespace dgrad::direct {
 // side in NHWC memory, so their channels are columns of one product ([residue][channel]). Else one
 // phase. Only with one group and results in place.
 struct ColumnGroup {
-  Phase phase;       // of the first residue; its length is the largest
-  int64_t fold = 1;  // residues
+  Phase phase;              // of the first residue; its length is the largest
+  int64_t fold = 1;         // residues
   int64_t full_length = 0;  // j below it have all residues; the last j may lack some
   int64_t columns = 0;      // fold * group_in_channels
-  int64_t vectors = 0;      // columns / lanes, rounded up
+  int64_t vectors = 0;      // columns / lanes, rounded up; grouped: one a column
   // Sum of taps * vectors over the groups before this one: where its packed filter begins.
   int64_t packed_before = 0;
 };
@@ -49,18 +52,25 @@ struct DirectPlan : AlgorithmPlan {
 
   std::vector<Phase> row_phases;
   std::vector<ColumnGroup> column_groups;
-  bool covers = true;         // every pixel meets a tap
-  bool converts_in = false;   // out_backprop is widened or turned to NHWC first, band by band
-  bool stages_out = false;    // results go through scratch: half types and NCHW
+  bool lanes_are_groups = false;  // the algorithm is "grouped"
+  bool covers = true;             // every pixel meets a tap
+  bool converts_in = false;       // out_backprop is widened or turned to NHWC first, band by band
+  bool stages_out = false;        // results go through scratch: half types and NCHW
 
   // Packed filter, elements of the compute type:
-  // [group][row phase][column group][block][chunk of terms][row tap][column tap][term][column].
+  // [channel group][row phase][column group][block][chunk of terms][row tap][column tap][term]
+  // [vector][lane].
   int lanes = 1;
-  int64_t compute_size = 4;      // bytes of the compute type
-  int64_t term_chunks = 1;       // group_out_channels in chunks of at most 256
-  int64_t row_taps_total = 0;    // over the row phases
-  int64_t group_stride = 0;      // elements of one group
+  int64_t channel_groups = 1;            // groups; grouped: groups / lanes, rounded up
+  int64_t compute_size = 4;              // bytes of the compute type
+  int64_t term_chunks = 1;               // group_out_channels in chunks of at most 256
+  int64_t row_taps_total = 0;            // over the row phases
+  int64_t group_stride = 0;              // elements of one channel group
   std::vector<int64_t> row_taps_before;  // prefix sums over row_phases
+
+  // Where a channel goes in converted out_backprop and where it comes from in staged results;
+  // empty: where it is. Grouped puts the same channel of all groups side by side.
+  std::vector<int64_t> out_channel_position, in_channel_position;
 
   // Bands: images x rows of in_backprop whose converted out_backprop is in scratch at a time. One
   // band is everything when nothing is converted.
@@ -71,7 +81,7 @@ struct DirectPlan : AlgorithmPlan {
   // The grid of tasks of one band.
   int64_t image_blocks = 1, row_blocks = 1, column_blocks = 1, channel_blocks = 1;
   int64_t row_unit = 1, column_unit = 1;  // block borders are multiples of these
-  int64_t pixel_limit = 0;  // most pixels of one phase in a region
+  int64_t pixel_limit = 0;                // most pixels of one phase in a region
 
   // Scratch of a slot, bytes, after the converted band.
   int64_t converted_bytes = 0;
@@ -91,12 +101,11 @@ struct DirectPlan : AlgorithmPlan {
                : column_groups.back().packed_before +
                      column_groups.back().phase.taps * column_groups.back().vectors;
   }
-  // Elements before the packed filter of (group, row phase, column group).
-  int64_t PackedOffset(int64_t group, int64_t row_phase, const ColumnGroup& columns) const {
-    return group * group_stride +
-           problem.group_out_channels() * lanes *
-               (row_taps_before[row_phase] * vectors_total() +
-                row_phases[row_phase].taps * columns.packed_before);
+  // Elements before the packed filter of (channel group, row phase, column group).
+  int64_t PackedOffset(int64_t channel_group, int64_t row_phase, const ColumnGroup& columns) const {
+    return channel_group * group_stride + problem.group_out_channels() * lanes *
+                                              (row_taps_before[row_phase] * vectors_total() +
+                                               row_phases[row_phase].taps * columns.packed_before);
   }
 };
 

@@ -3,12 +3,14 @@
 #include <cstring>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "src/algorithms/direct/direct_plan.h"
 #include "src/base/integer.h"
 #include "src/kernels/convert/convert.h"
 #include "src/kernels/convert/transpose.h"
 #include "src/kernels/gemm/gemm.h"
+#include "src/kernels/lanes/lanes.h"
 #include "src/threads/partition.h"
 
 namespace dgrad::direct {
@@ -38,6 +40,20 @@ struct Region {
   int64_t channel_block = 0;
 };
 
+// Where channels lie in scratch memory; without a table where they are in the tensor.
+struct Positions {
+  const int64_t* table;
+  bool identity() const { return table == nullptr; }
+  int64_t operator()(int64_t channel) const { return table[channel]; }
+};
+Positions PositionsOf(const std::vector<int64_t>& table) {
+  return {table.empty() ? nullptr : table.data()};
+}
+
+// Conversions go through lines of this many elements, several at a time.
+constexpr int64_t kLine = 256;
+constexpr int64_t kLines = 16;
+
 // Where a pixel of out_backprop or of the result lies, elements.
 struct PixelMap {
   int64_t image, row, column;
@@ -52,6 +68,7 @@ class Runner {
       : plan_(plan),
         p_(plan.problem),
         gemm_(kernels::Gemm<T>(plan.isa)),
+        lanes_(kernels::Lanes<T>(plan.isa)),
         convert_(kernels::Convert(plan.isa)),
         source_(static_cast<const S*>(out_backprop)),
         packed_(static_cast<const T*>(packed)),
@@ -125,48 +142,56 @@ class Runner {
                     [&](int, int64_t task) {
                       const int64_t end = std::min(tasks, (task + 1) * group);
                       for (int64_t i = task * group; i < end; ++i) {
-                        ConvertRow(images_.begin + i / read_.size(),
-                                   read_.begin + i % read_.size(), to + i * row_elements);
+                        ConvertRow(images_.begin + i / read_.size(), read_.begin + i % read_.size(),
+                                   to + i * row_elements);
                       }
                     });
   }
 
+  // One row of one image to [column][channel].
   void ConvertRow(int64_t image, int64_t row, T* to) {
     const int64_t columns = p_.columns.out;
     const int64_t channels = p_.out_channels;
+    const Positions positions = PositionsOf(plan_.out_channel_position);
     if (p_.layout == Layout::kNhwc) {
-      const S* const from = source_ + (image * p_.rows.out + row) * columns * channels;
-      if constexpr (!std::is_same_v<S, T>) {
-        kernels::Widen(convert_, from, to, columns * channels);
-      } else {
-        std::copy(from, from + columns * channels, to);
+      const S* from = source_ + (image * p_.rows.out + row) * columns * channels;
+      if (positions.identity()) return ToCompute(from, to, columns * channels);
+      T line[kLine];
+      for (int64_t w = 0; w < columns; ++w, from += channels, to += channels) {
+        for (int64_t c = 0; c < channels; c += kLine) {
+          const int64_t count = std::min(kLine, channels - c);
+          ToCompute(from + c, line, count);
+          for (int64_t i = 0; i < count; ++i) to[positions(c + i)] = line[i];
+        }
       }
       return;
     }
     const int64_t plane = p_.rows.out * columns;
     const S* const from = source_ + image * channels * plane + row * columns;
-    if constexpr (std::is_same_v<S, T>) {
-      kernels::Transpose(from, plane, to, channels, channels, columns);
-    } else {
-      constexpr int64_t kChannels = 16;
-      constexpr int64_t kColumns = 256;
-      T lines[kChannels * kColumns];
-      for (int64_t c = 0; c < channels; c += kChannels) {
-        const int64_t count = std::min(kChannels, channels - c);
-        for (int64_t w = 0; w < columns; w += kColumns) {
-          const int64_t width = std::min(kColumns, columns - w);
+    T lines[kLines * kLine];
+    for (int64_t c = 0; c < channels; c += kLines) {
+      const int64_t count = std::min(kLines, channels - c);
+      for (int64_t w = 0; w < columns; w += kLine) {
+        const int64_t width = std::min(kLine, columns - w);
+        for (int64_t i = 0; i < count; ++i) {
+          ToCompute(from + (c + i) * plane + w, lines + i * kLine, width);
+        }
+        T* const block = to + w * channels;
+        if (positions.identity()) {
+          kernels::Transpose(lines, kLine, block + c, channels, count, width);
+        } else {
           for (int64_t i = 0; i < count; ++i) {
-            kernels::Widen(convert_, from + (c + i) * plane + w, lines + i * kColumns, width);
+            kernels::Transpose(lines + i * kLine, kLine, block + positions(c + i), channels, 1,
+                               width);
           }
-          kernels::Transpose(lines, kColumns, to + w * channels + c, channels, count, width);
         }
       }
     }
   }
 
-  // Units (blocks of columns, group after group) of a task.
+  // Units (blocks of columns, channel group after channel group) of a task.
   Range Units(int64_t blocks, int64_t channel_block) const {
-    const int64_t units = p_.groups * blocks;
+    const int64_t units = plan_.channel_groups * blocks;
     return {PartBegin(units, plan_.channel_blocks, channel_block),
             PartBegin(units, plan_.channel_blocks, channel_block + 1)};
   }
@@ -191,8 +216,7 @@ class Runner {
   void RunRegion(const Region& region, std::byte* scratch) {
     auto* const steps = reinterpret_cast<GemmStep*>(scratch);
     auto* const offsets = reinterpret_cast<int64_t*>(scratch + plan_.steps_bytes);
-    T* const staging =
-        reinterpret_cast<T*>(scratch + plan_.steps_bytes + plan_.offsets_bytes);
+    T* const staging = reinterpret_cast<T*>(scratch + plan_.steps_bytes + plan_.offsets_bytes);
     T* out = nullptr;
     PixelMap to;
     Range channels;
@@ -216,8 +240,7 @@ class Runner {
     const int64_t row_phases = static_cast<int64_t>(plan_.row_phases.size());
     for (int64_t a = 0; a < row_phases; ++a) {
       const Phase& phase = plan_.row_phases[a];
-      const IndexRange rows =
-          PhaseRange(phase, p_.rows.stride, region.rows.begin, region.rows.end);
+      const IndexRange rows = PhaseRange(phase, p_.rows.stride, region.rows.begin, region.rows.end);
       for (int64_t i = rows.begin; i < rows.end;) {
         const Segment row_segment = SegmentAt(phase, p_.rows.out, i, rows.end);
         i = row_segment.end;
@@ -233,12 +256,12 @@ class Runner {
   void RunColumns(const Region& region, int64_t row_phase, const Segment& rows,
                   const ColumnGroup& group, const PixelMap& to, T* out, GemmStep* steps,
                   int64_t* offsets) {
-    const IndexRange columns = PhaseRange(group.phase, p_.columns.stride, region.columns.begin,
-                                          region.columns.end);
+    const IndexRange columns =
+        PhaseRange(group.phase, p_.columns.stride, region.columns.begin, region.columns.end);
     for (int64_t j = columns.begin; j < columns.end;) {
       // The last index of a folded group may lack residues: a segment of its own.
-      const int64_t end = j < group.full_length ? std::min(columns.end, group.full_length)
-                                                : columns.end;
+      const int64_t end =
+          j < group.full_length ? std::min(columns.end, group.full_length) : columns.end;
       const Segment segment = SegmentAt(group.phase, p_.columns.out, j, end);
       j = segment.end;
       if (segment.empty()) continue;
@@ -294,40 +317,55 @@ class Runner {
     StepCursor cursor;
     bool accumulate = false;
     while (cursor.chunk < plan_.term_chunks) {
-      const int64_t count = FillSteps(row_taps, rows, column_taps, columns, a_row, a_column,
-                                      &cursor, steps);
+      const int64_t count =
+          FillSteps(row_taps, rows, column_taps, columns, a_row, a_column, &cursor, steps);
       for (int64_t unit = units.begin; unit < units.end; ++unit) {
         const int64_t channel_group = unit / blocks;
         const ColumnBlock block = BlockAt(group.vectors, unit % blocks);
-        const int64_t first = block.first_vector * plan_.lanes;
-        if (first >= used) continue;
-        kernels::GemmCall<T> call;
-        call.a = a + channel_group * p_.group_out_channels();
-        call.b = packed_ + plan_.PackedOffset(channel_group, row_phase, group) +
-                 first * row_taps.taps * column_taps.taps * p_.group_out_channels();
-        call.out = out;
-        call.steps = steps;
-        call.step_count = count;
-        call.columns = std::min<int64_t>(block.vectors * plan_.lanes, used - first);
-        call.accumulate = accumulate;
-        RunTiles(call, block.vectors, pixels, channel_group * p_.group_in_channels() + first,
-                 a_offsets, out_offsets);
+        const T* const b = packed_ + plan_.PackedOffset(channel_group, row_phase, group) +
+                           block.first_vector * plan_.lanes * row_taps.taps * column_taps.taps *
+                               p_.group_out_channels();
+        if (plan_.lanes_are_groups) {
+          kernels::LanesCall<T> call;
+          call.a = a + channel_group * plan_.lanes;
+          call.a_term = p_.groups;
+          call.b = b;
+          call.out = out + block.first_vector * p_.groups + channel_group * plan_.lanes;
+          call.out_vector = p_.groups;
+          call.steps = steps;
+          call.step_count = count;
+          call.used_lanes = std::min<int64_t>(plan_.lanes, p_.groups - channel_group * plan_.lanes);
+          call.accumulate = accumulate;
+          RunTiles(lanes_, call, block.vectors, pixels, a_offsets, out_offsets);
+        } else {
+          const int64_t first = block.first_vector * plan_.lanes;
+          if (first >= used) continue;
+          kernels::GemmCall<T> call;
+          call.a = a + channel_group * p_.group_out_channels();
+          call.b = b;
+          call.out = out + channel_group * p_.group_in_channels() + first;
+          call.steps = steps;
+          call.step_count = count;
+          call.columns = std::min<int64_t>(block.vectors * plan_.lanes, used - first);
+          call.accumulate = accumulate;
+          RunTiles(gemm_, call, block.vectors, pixels, a_offsets, out_offsets);
+        }
       }
       accumulate = true;
     }
   }
 
   // Tiles of nearly equal size: a short tile would leave the multipliers waiting.
-  void RunTiles(kernels::GemmCall<T>& call, int vectors, int64_t pixels, int64_t channel,
-                const int64_t* a_offsets, const int64_t* out_offsets) const {
-    const int64_t tiles = CeilDivide(pixels, gemm_.max_rows[vectors]);
-    call.out += channel;
+  template <typename Family, typename Call>
+  static void RunTiles(const Family& family, Call& call, int vectors, int64_t pixels,
+                       const int64_t* a_offsets, const int64_t* out_offsets) {
+    const int64_t tiles = CeilDivide(pixels, family.max_rows[vectors]);
     int64_t begin = 0;
     for (int64_t t = 0; t < tiles; ++t) {
       const int64_t end = PartBegin(pixels, tiles, t + 1);
       call.a_offsets = a_offsets + begin;
       call.out_offsets = out_offsets + begin;
-      gemm_.kernels[vectors][end - begin](call);
+      family.kernels[vectors][end - begin](call);
       begin = end;
     }
   }
@@ -337,12 +375,14 @@ class Runner {
     int64_t chunk = 0, row_tap = 0, column_tap = 0;
   };
 
-  // Fills steps from the cursor on until the list or the cache's share is full, ending with a flush.
+  // Fills steps from the cursor on until the list or the cache's share is full, ending with a
+  // flush.
   int64_t FillSteps(const Phase& row_taps, const Segment& rows, const Phase& column_taps,
                     const Segment& columns, int64_t a_row, int64_t a_column, StepCursor* cursor,
                     GemmStep* steps) const {
     const int64_t terms = p_.group_out_channels();
     const int64_t taps = row_taps.taps * column_taps.taps;
+    const int64_t term = plan_.lanes_are_groups ? p_.groups : 1;  // elements of out_backprop
     int64_t count = 0;
     int64_t partial = 0;  // terms since the last flush
     int64_t b_rows = 0;
@@ -358,9 +398,10 @@ class Runner {
       const int64_t i = cursor->row_tap;
       const int64_t j = cursor->column_tap;
       GemmStep& step = steps[count++];
-      step.a_offset = k0 - i * row_taps.shift_step * a_row - j * column_taps.shift_step * a_column;
-      step.b_row = k0 * taps + ((rows.first_tap + i) * column_taps.taps + columns.first_tap + j) *
-                                   length;
+      step.a_offset =
+          k0 * term - i * row_taps.shift_step * a_row - j * column_taps.shift_step * a_column;
+      step.b_row =
+          k0 * taps + ((rows.first_tap + i) * column_taps.taps + columns.first_tap + j) * length;
       step.terms = static_cast<int32_t>(length);
       step.flush = 0;
       partial += length;
@@ -383,9 +424,9 @@ class Runner {
     const int64_t depth = channels.size();
     for (int64_t n = region.images.begin; n < region.images.end; ++n) {
       for (int64_t h = region.rows.begin; h < region.rows.end; ++h) {
-        T* const from = staging + ((n - region.images.begin) * region.rows.size() + h -
-                                   region.rows.begin) *
-                                      width * depth;
+        T* const from =
+            staging + ((n - region.images.begin) * region.rows.size() + h - region.rows.begin) *
+                          width * depth;
         if (p_.layout == Layout::kNhwc) {
           UnstageNhwc(n, h, region.columns, channels, from);
         } else {
@@ -396,47 +437,71 @@ class Runner {
   }
 
   void UnstageNhwc(int64_t n, int64_t h, Range columns, Range channels, const T* from) {
-    S* to = result_ +
-            ((n * p_.rows.in + h) * p_.columns.in + columns.begin) * p_.in_channels +
+    S* to = result_ + ((n * p_.rows.in + h) * p_.columns.in + columns.begin) * p_.in_channels +
             channels.begin;
-    // All channels: the pixels are one run.
-    const bool dense = channels.size() == p_.in_channels;
-    const int64_t runs = dense ? 1 : columns.size();
-    const int64_t run = dense ? columns.size() * channels.size() : channels.size();
-    for (int64_t i = 0; i < runs; ++i) {
-      if constexpr (!std::is_same_v<S, T>) kernels::Narrow(convert_, from, to, run);
-      from += run;
-      to += p_.in_channels;
+    const Positions positions = PositionsOf(plan_.in_channel_position);
+    if (positions.identity() && channels.size() == p_.in_channels) {
+      return ToStorage(from, to, columns.size() * channels.size());
+    }
+    T line[kLine];
+    for (int64_t w = 0; w < columns.size(); ++w, from += channels.size(), to += p_.in_channels) {
+      if (positions.identity()) {
+        ToStorage(from, to, channels.size());
+        continue;
+      }
+      for (int64_t c = 0; c < channels.size(); c += kLine) {
+        const int64_t count = std::min(kLine, channels.size() - c);
+        for (int64_t i = 0; i < count; ++i) line[i] = from[positions(c + i)];
+        ToStorage(line, to + c, count);
+      }
     }
   }
 
   void UnstageNchw(int64_t n, int64_t h, Range columns, Range channels, const T* from) {
     const int64_t plane = p_.rows.in * p_.columns.in;
     const int64_t depth = channels.size();
-    S* const to = result_ + (n * p_.in_channels + channels.begin) * plane + h * p_.columns.in +
-                  columns.begin;
-    if constexpr (std::is_same_v<S, T>) {
-      kernels::Transpose(from, depth, to, plane, columns.size(), depth);
-    } else {
-      constexpr int64_t kChannels = 16;
-      constexpr int64_t kColumns = 256;
-      T lines[kChannels * kColumns];
-      for (int64_t c = 0; c < depth; c += kChannels) {
-        const int64_t count = std::min(kChannels, depth - c);
-        for (int64_t w = 0; w < columns.size(); w += kColumns) {
-          const int64_t width = std::min(kColumns, columns.size() - w);
-          kernels::Transpose(from + w * depth + c, depth, lines, kColumns, width, count);
+    const Positions positions = PositionsOf(plan_.in_channel_position);
+    S* const to =
+        result_ + (n * p_.in_channels + channels.begin) * plane + h * p_.columns.in + columns.begin;
+    T lines[kLines * kLine];
+    for (int64_t c = 0; c < depth; c += kLines) {
+      const int64_t count = std::min(kLines, depth - c);
+      for (int64_t w = 0; w < columns.size(); w += kLine) {
+        const int64_t width = std::min(kLine, columns.size() - w);
+        const T* const block = from + w * depth;
+        if (positions.identity()) {
+          kernels::Transpose(block + c, depth, lines, kLine, width, count);
+        } else {
           for (int64_t i = 0; i < count; ++i) {
-            kernels::Narrow(convert_, lines + i * kColumns, to + (c + i) * plane + w, width);
+            kernels::Transpose(block + positions(c + i), depth, lines + i * kLine, kLine, width, 1);
           }
         }
+        for (int64_t i = 0; i < count; ++i) {
+          ToStorage(lines + i * kLine, to + (c + i) * plane + w, width);
+        }
       }
+    }
+  }
+
+  void ToCompute(const S* from, T* to, int64_t count) const {
+    if constexpr (std::is_same_v<S, T>) {
+      std::copy(from, from + count, to);
+    } else {
+      kernels::Widen(convert_, from, to, count);
+    }
+  }
+  void ToStorage(const T* from, S* to, int64_t count) const {
+    if constexpr (std::is_same_v<S, T>) {
+      std::copy(from, from + count, to);
+    } else {
+      kernels::Narrow(convert_, from, to, count);
     }
   }
 
   const DirectPlan& plan_;
   const Problem& p_;
   const kernels::GemmFamily<T>& gemm_;
+  const kernels::LanesFamily<T>& lanes_;
   const kernels::ConvertFamily& convert_;
   const S* const source_;
   const T* const packed_;

@@ -75,8 +75,7 @@ void NarrowBF16(const float* from, BFloat16* to, int64_t count) {
     const auto bits = hn::BitCast(d, value);
     const auto high = hn::ShiftRight<16>(bits);
     const auto odd = hn::And(high, hn::Set(d, 1));
-    const auto rounded =
-        hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(d, 0x7FFF)), odd));
+    const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(d, 0x7FFF)), odd));
     const auto nan = hn::RebindMask(d, hn::IsNaN(value));
     const auto result = hn::IfThenElse(nan, hn::Or(high, hn::Set(d, 0x40)), rounded);
     const auto narrow = hn::DemoteTo(d16, hn::BitCast(hn::RebindToSigned<U32>(), result));

@@ -6,53 +6,15 @@
 #define DGRAD_KERNELS_GEMM_GEMM_INL_H_
 #endif
 
-#include <cstring>
 #include <utility>
 
 #include "hwy/highway.h"
 #include "src/kernels/gemm/gemm.h"
+#include "src/kernels/tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dgrad::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Rows of a tile of `vectors` vectors: accumulators, the vectors of b and one broadcast must fit the
-// registers (32 on AVX-512 and NEON, 16 on AVX2 and SSE4).
-constexpr int MaxRows([[maybe_unused]] int vectors) {
-#if HWY_TARGET == HWY_AVX3
-  return vectors == 3 ? 9 : 14;
-#elif HWY_TARGET == HWY_NEON
-  return vectors == 3 ? 8 : 12;
-#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
-  return vectors == 3 ? 4 : vectors == 2 ? 6 : 12;
-#else
-  return 4;
-#endif
-}
-
-template <class D, class V>
-HWY_INLINE V MultiplyAdd(D, V a, V b, V sum) {
-  if constexpr (hwy::IsFloat<hn::TFromD<D>>()) {
-    return hn::MulAdd(a, b, sum);
-  } else {
-    return hn::Add(hn::Mul(a, b), sum);
-  }
-}
-
-// Adds (or writes) the first `count` lanes, 0 < count < lanes. Other lanes are neither read nor
-// written: they may belong to another task.
-template <class D, class V>
-HWY_INLINE void StorePartial(D d, V sum, hn::TFromD<D>* out, int64_t count, bool accumulate) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-  const auto mask = hn::FirstN(d, static_cast<size_t>(count));
-  if (accumulate) sum = hn::Add(hn::MaskedLoad(mask, d, out), sum);
-  hn::BlendedStore(sum, mask, d, out);
-#else
-  HWY_ALIGN hn::TFromD<D> lanes[hn::MaxLanes(D())];
-  hn::Store(sum, d, lanes);
-  for (int64_t i = 0; i < count; ++i) out[i] = accumulate ? out[i] + lanes[i] : lanes[i];
-#endif
-}
 
 template <class D, int kRows, int kVectors>
 void GemmTile(const GemmCall<hn::TFromD<D>>& call) {
@@ -98,31 +60,17 @@ void GemmTile(const GemmCall<hn::TFromD<D>>& call) {
       ++step;
     } while (!flush && step != end);
 
-    if (call.columns == kColumns) {
+    const bool whole = call.columns == kColumns;
 #pragma GCC unroll 16
-      for (int r = 0; r < kRows; ++r) {
-        T* const out = call.out + call.out_offsets[r];
+    for (int r = 0; r < kRows; ++r) {
+      T* const out = call.out + call.out_offsets[r];
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) {
-          V total = sum[r][v];
-          if (accumulate) total = hn::Add(hn::LoadU(d, out + v * kLanes), total);
-          hn::StoreU(total, d, out + v * kLanes);
-        }
-      }
-    } else {
-#pragma GCC unroll 16
-      for (int r = 0; r < kRows; ++r) {
-        T* const out = call.out + call.out_offsets[r];
-#pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) {
-          const int64_t count = call.columns - v * kLanes;
-          if (count >= kLanes) {
-            V total = sum[r][v];
-            if (accumulate) total = hn::Add(hn::LoadU(d, out + v * kLanes), total);
-            hn::StoreU(total, d, out + v * kLanes);
-          } else if (count > 0) {
-            StorePartial(d, sum[r][v], out + v * kLanes, count, accumulate);
-          }
+      for (int v = 0; v < kVectors; ++v) {
+        const int64_t count = call.columns - v * kLanes;
+        if (whole || count >= kLanes) {
+          StoreFull(d, sum[r][v], out + v * kLanes, accumulate);
+        } else if (count > 0) {
+          StorePartial(d, sum[r][v], out + v * kLanes, count, accumulate);
         }
       }
     }

@@ -1,5 +1,5 @@
-// The register-tile product: a tile of result rows (pixels) by vectors of columns (channels), summed
-// over a list of steps. Knows no problem; everything is pointers and offsets.
+// The register-tile product: a tile of result rows (pixels) by vectors of columns (channels),
+// summed over a list of steps. Knows no problem; everything is pointers and offsets.
 #ifndef DGRAD_KERNELS_GEMM_GEMM_H_
 #define DGRAD_KERNELS_GEMM_GEMM_H_
 
@@ -40,9 +40,9 @@ inline constexpr int kGemmMaxVectors = 3;
 template <typename T>
 struct GemmFamily {
   using Kernel = void (*)(const GemmCall<T>&);
-  int lanes;                                                // columns per vector
-  int max_rows[kGemmMaxVectors + 1];                        // by number of vectors
-  Kernel kernels[kGemmMaxVectors + 1][kGemmMaxRows + 1];    // [vectors][rows]; null beyond max_rows
+  int lanes;                                              // columns per vector
+  int max_rows[kGemmMaxVectors + 1];                      // by number of vectors
+  Kernel kernels[kGemmMaxVectors + 1][kGemmMaxRows + 1];  // [vectors][rows]; null beyond max_rows
 };
 
 // T: float, double or int32_t (sums wrap modulo 2^32).
