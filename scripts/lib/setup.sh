@@ -57,11 +57,13 @@ build() {
 # The package in .venv, built from this tree; skipped when its sources did not change.
 install_package() {
   local stamp
-  stamp=$(hash_of src include python pyproject.toml CMakeLists.txt README.md LICENSE "$VENV/setup-stamp")
+  stamp=$(hash_of src include python pyproject.toml CMakeLists.txt README.md LICENSE \
+    "$VENV/setup-stamp")
   if [[ $(cat "$VENV/package-stamp" 2>/dev/null) == "$stamp" ]]; then return 0; fi
   rm -f "$VENV/package-stamp"
-  # Warnings are errors here too, so that the objects come out of ccache after a release build.
-  logged pip-package env CMAKE_BUILD_PARALLEL_LEVEL="$JOBS" PATH="$VENV/bin:$PATH" \
+  # The compiler's name and all flags as in the release build, so that ccache has the objects.
+  logged pip-package env CC="${CC:-cc}" CXX="${CXX:-c++}" CMAKE_BUILD_PARALLEL_LEVEL="$JOBS" \
+    PATH="$VENV/bin:$PATH" \
     "$VENV/bin/python" -m pip install --disable-pip-version-check --no-build-isolation --no-deps \
     --force-reinstall --config-settings=build-dir=build/python \
     --config-settings=cmake.build-type=Release --config-settings=cmake.define.DGRAD_WERROR=ON .

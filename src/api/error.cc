@@ -22,13 +22,13 @@ size_t CutAtCharacter(std::string_view text, size_t limit) {
 void SetLastError(std::string_view text) noexcept {
   constexpr std::string_view kEllipsis = "...";
   size_t size = text.size();
-  std::string_view tail;
+  std::string_view tail = "";  // not null, as memcpy demands even for 0 bytes
   if (size >= kLastErrorBytes) {
     size = CutAtCharacter(text, kLastErrorBytes - 1 - kEllipsis.size());
     tail = kEllipsis;
   }
   // The text may be the buffer itself: a caller hands dgrad_last_error() back as an argument.
-  std::memmove(last_error, text.data(), size);
+  if (size > 0) std::memmove(last_error, text.data(), size);
   std::memcpy(last_error + size, tail.data(), tail.size());
   last_error[size + tail.size()] = '\0';
 }

@@ -17,6 +17,12 @@ constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
   return CeilDivide(value, multiple) * multiple;
 }
 
+// The product of two values that are not negative, INT64_MAX when it does not fit.
+constexpr int64_t SaturatingMultiply(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
 }  // namespace dgrad
 
 #endif  // DGRAD_BASE_INTEGER_H_

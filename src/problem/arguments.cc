@@ -179,12 +179,14 @@ Status CheckShapes(const Arguments& arguments, Shape* in_backprop_shape) {
                  in_backprop[kBatch], " and ", (*out_backprop)[kBatch]));
     }
   }
-  if (filter[2] == 0) {
+  const int64_t in_channels = in_backprop[at.channels];
+  // No channels on both sides: one empty group, an empty result.
+  const bool no_channels = filter[2] == 0 && in_channels == 0;
+  if (filter[2] == 0 && !no_channels) {
     return InvalidArgument(Concat(
         "filter_shape[2], the in channels of a group, must be at least 1, got 0 in ", filter));
   }
-  const int64_t in_channels = in_backprop[at.channels];
-  if (in_channels == 0 || in_channels % filter[2] != 0) {
+  if (!no_channels && (in_channels == 0 || in_channels % filter[2] != 0)) {
     return InvalidArgument(Concat("input_sizes must have a positive multiple of filter_shape[2] = ",
                                   filter[2], " channels, got ", in_channels));
   }
@@ -237,7 +239,7 @@ Status MakeProblem(const Arguments& arguments, Problem* problem) {
   result.batch = in_backprop[kBatch];
   result.in_channels = in_backprop[at.channels];
   result.out_channels = arguments.filter_shape[3];
-  result.groups = result.in_channels / arguments.filter_shape[2];
+  result.groups = result.in_channels == 0 ? 1 : result.in_channels / arguments.filter_shape[2];
   result.layout = arguments.layout;
   result.dtype = arguments.dtype;
   DGRAD_RETURN_IF_ERROR(ResolveAxis(arguments, in_backprop, at.height, 0, "height", &result.rows));

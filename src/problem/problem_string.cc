@@ -197,6 +197,10 @@ Status ParseProblem(std::string_view text, Problem* problem) {
     return InvalidArgument(Concat("problem string ", Quote(text), ": c", channels,
                                   " must be a multiple of g", groups, ", which is at least 1"));
   }
+  if (channels == 0 && groups != 1) {
+    return InvalidArgument(
+        Concat("problem string ", Quote(text), ": c0 goes with g1 alone, got g", groups));
+  }
   const auto input_sizes = InOrder(words.layout, words.n[0], words.hwc[0], words.hwc[1], channels);
   const std::array filter_shape = {words.k[0], words.k[1], channels / groups, words.oc[0]};
   const auto strides = InOrder(words.layout, 1, words.s[0], words.s[1], 1);

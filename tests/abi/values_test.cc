@@ -78,7 +78,7 @@ struct Data {
       : filter(SmallIntegers<T>(problem.info().filter_bytes / sizeof(T), 1)),
         out_backprop(SmallIntegers<T>(problem.info().out_backprop_bytes / sizeof(T), 2)),
         expected(problem.info().in_backprop_bytes / sizeof(T)) {
-    std::memset(expected.data(), 0xFF, expected.size() * sizeof(T));
+    std::ranges::fill(std::as_writable_bytes(std::span(expected)), std::byte{0xFF});
     dgrad::reference(problem, filter, out_backprop, expected);
   }
 

@@ -59,16 +59,17 @@ Status ChooseBands(const PlanContext& context, DirectPlan* plan) {
   plan->band_images = p.batch;
   plan->band_read_rows = p.rows.out;
   if (!plan->converts_in) return {};
-  const int64_t row_bytes = p.columns.out * p.out_channels * plan->compute_size;
-  const int64_t image_bytes = p.rows.out * row_bytes;
-  const int64_t wanted = std::min(context.workspace_limit / 2,
-                                  std::max<int64_t>(GetCacheSizes().l3 / 4, int64_t{4} << 20));
+  // Widened, a tensor may have more bytes than an address can count.
+  const int64_t row_bytes = SaturatingMultiply(p.columns.out * p.out_channels, plan->compute_size);
+  const int64_t image_bytes = SaturatingMultiply(p.rows.out, row_bytes);
+  const int64_t cached = std::clamp<int64_t>(GetCacheSizes().l3 / 4, 4 << 20, 32 << 20);
+  const int64_t wanted = std::min(context.workspace_limit / 2, cached);
   if (image_bytes <= wanted) {
     plan->band_images = std::min(p.batch, wanted / std::max<int64_t>(image_bytes, 1));
   } else {
     plan->band_images = 1;
     while (plan->row_bands < p.rows.in) {
-      const int64_t bytes = plan->band_read_rows * row_bytes;
+      const int64_t bytes = SaturatingMultiply(plan->band_read_rows, row_bytes);
       if (bytes <= wanted) break;
       const int64_t bands = std::min(plan->row_bands * 2, p.rows.in);
       const int64_t read_rows = BandReadRows(p.rows, bands);
@@ -80,7 +81,9 @@ Status ChooseBands(const PlanContext& context, DirectPlan* plan) {
     }
   }
   plan->converted_bytes =
-      RoundUp(plan->band_images * plan->band_read_rows * row_bytes, int64_t{64});
+      RoundUp(std::min(SaturatingMultiply(plan->band_images * plan->band_read_rows, row_bytes),
+                       INT64_MAX / 4),
+              64);
   return {};
 }
 
@@ -88,6 +91,7 @@ Status ChooseBands(const PlanContext& context, DirectPlan* plan) {
 
 Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
   const Problem& p = plan->problem;
+  if (p.in_backprop_elements() == 0) return {};
   DGRAD_RETURN_IF_ERROR(ChooseBands(context, plan));
 
   const int64_t l2 = GetCacheSizes().l2;

@@ -117,7 +117,7 @@ TEST(ProblemStringTest, Refuses) {
       {"h4w5c2_k3x2_oc3_g0", "g0"},
       {"h4w5c2_k3x2_oc3_g3", "c2 must be a multiple of g3"},
       {"h4w5c4_k3x2_oc3_g2", "groups 2"},
-      {"h4w5c0_k3x2_oc3", "filter_shape[2]"},
+      {"h4w5c0_k3x2_oc3_g2", "c0 goes with g1"},
       {"h4w5c2_k3x2_oc3_s0x1", "strides"},
       {"h4w5c2_k3x2_oc3_d1x0", "dilations"},
       {"h1w5c2_k3x2_oc3", "give -1"},

@@ -273,13 +273,6 @@ std::vector<Refusal> Refusals() {
        [](Call& c) { c.filter_shape[2] = 0; },
        kInvalid,
        {"filter_shape[2]", "at least 1", "[3, 2, 0, 3]"}},
-      {"everything 0",
-       [](Call& c) {
-         c.input_sizes = c.filter_shape = List(4, 0);
-         c.out_backprop_shape = List(4, 0);
-       },
-       kInvalid,
-       {"filter_shape[2]"}},
       {"channels 0",
        [](Call& c) { c.input_sizes[3] = 0; },
        kInvalid,
