@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "gil.h"
 #include "run.h"
 
 namespace dgrad_python {
@@ -89,7 +90,7 @@ class Plan {
     dgrad_packed_filter* packed = nullptr;
     dgrad_status status = DGRAD_OK;
     {
-      nb::gil_scoped_release without_gil;
+      const WithoutGil without_gil;
       status = dgrad_packed_filter_create(plan_.get(), data, bytes, nullptr, 0, &packed);
     }
     CheckStatus(status);

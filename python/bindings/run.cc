@@ -1,63 +1,8 @@
 #include "run.h"
 
-#include <chrono>
+#include "gil.h"
 
 namespace dgrad_python {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// How often the GIL is taken to look for signals. With other Python threads busy each time may wait
-// for the interpreter's switch interval (5 ms), so this is ten times that.
-constexpr std::chrono::milliseconds kSignalInterval(50);
-
-bool OnMainThread() {
-  const nb::module_ threading = nb::module_::import_("threading");
-  const nb::object ident = threading.attr("main_thread")().attr("ident");
-  return PyLong_AsUnsignedLong(ident.ptr()) == PyThread_get_thread_ident();
-}
-
-// Releases the GIL for its lifetime and runs signal handlers from the library's poll.
-class WithoutGil {
- public:
-  WithoutGil() : state_(PyEval_SaveThread()), next_(Clock::now() + kSignalInterval) {}
-  ~WithoutGil() { PyEval_RestoreThread(state_); }
-  WithoutGil(const WithoutGil&) = delete;
-  WithoutGil& operator=(const WithoutGil&) = delete;
-
-  // dgrad_run_arguments::poll. Non-zero: a handler raised, and its exception is set.
-  static int32_t Poll(void* self) { return static_cast<WithoutGil*>(self)->CheckSignals(); }
-
- private:
-  int32_t CheckSignals() {
-    if (quiet_) return raised_;
-    const Clock::time_point now = Clock::now();
-    if (now < next_) return 0;
-    PyEval_RestoreThread(state_);
-    try {
-      // Handlers run on the main thread only; elsewhere asking again is a waste.
-      if (first_ && !OnMainThread()) quiet_ = true;
-    } catch (nb::python_error&) {
-      PyErr_Clear();
-    }
-    first_ = false;
-    if (!quiet_ && PyErr_CheckSignals() != 0) {
-      raised_ = 1;
-      quiet_ = true;  // the exception stays set until the run is over
-    }
-    state_ = PyEval_SaveThread();
-    next_ = Clock::now() + kSignalInterval;
-    return raised_;
-  }
-
-  PyThreadState* state_;
-  Clock::time_point next_;
-  bool first_ = true;
-  bool quiet_ = false;
-  int32_t raised_ = 0;
-};
-
-}  // namespace
 
 ProblemHandle CreateProblem(const dgrad_arguments& arguments) {
   dgrad_problem* problem = nullptr;

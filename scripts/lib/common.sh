@@ -10,9 +10,6 @@ mkdir -p "$LOGS"
 
 export DEBIAN_FRONTEND=noninteractive
 export PYTHONDONTWRITEBYTECODE=1
-if command -v ccache >/dev/null; then
-  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
-fi
 
 STEP_NAMES=()
 STEP_RESULTS=()

@@ -72,5 +72,6 @@ install_package() {
 
 set_up() {
   must "Debian packages" install_packages "$1"
+  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
   must "Python environment (.venv)" make_venv
 }

@@ -118,7 +118,17 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
                      {p.columns.in, plan->column_unit, &plan->column_blocks},
                      p.rows.stride,
                      p.columns.stride};
-  const int64_t pixel_bytes = std::max<int64_t>(1, p.group_out_channels() * plan->compute_size);
+  // Bytes of a pixel of a phase: what it reads; grouped also what its phases write, since there the
+  // sums are short.
+  const double pixel_results = plan->lanes_are_groups
+                                   ? static_cast<double>(p.in_channels) *
+                                         std::min(64.0, static_cast<double>(p.rows.stride)) *
+                                         std::min(64.0, static_cast<double>(p.columns.stride))
+                                   : 0.0;
+  const auto pixel_bytes =
+      static_cast<int64_t>((static_cast<double>(p.out_channels) + pixel_results) *
+                               static_cast<double>(plan->compute_size) +
+                           1);
   const int64_t pixel_limit = std::clamp<int64_t>(l2 / 2 / pixel_bytes, kGoodPixels, kMaxPixels);
   const int64_t result_limit =
       plan->stages_out ? std::max<int64_t>(1, l2 / 4 / (p.in_channels * plan->compute_size))

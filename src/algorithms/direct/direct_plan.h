@@ -17,6 +17,7 @@
 
 #include "src/algorithms/algorithm.h"
 #include "src/algorithms/phases.h"
+#include "src/algorithms/steps.h"
 
 namespace dgrad::direct {
 
@@ -109,9 +110,6 @@ struct DirectPlan : AlgorithmPlan {
   }
 };
 
-// Steps of one pass at most, and terms of one partial sum (src/kernels/gemm/gemm.h).
-inline constexpr int64_t kMaxSteps = 1024;
-inline constexpr int64_t kMaxTerms = 256;
 inline constexpr int64_t kMaxPixels = 4096;
 
 // Task grid, bands and scratch; direct_blocking.cc.

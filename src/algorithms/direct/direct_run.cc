@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "src/algorithms/direct/direct_plan.h"
+#include "src/algorithms/steps.h"
 #include "src/base/integer.h"
 #include "src/kernels/convert/convert.h"
-#include "src/kernels/convert/transpose.h"
 #include "src/kernels/gemm/gemm.h"
 #include "src/kernels/lanes/lanes.h"
+#include "src/kernels/transpose/transpose.h"
 #include "src/threads/partition.h"
 
 namespace dgrad::direct {
@@ -50,6 +51,9 @@ Positions PositionsOf(const std::vector<int64_t>& table) {
   return {table.empty() ? nullptr : table.data()};
 }
 
+// Bytes of packed filter that may stay in the first cache beside a tile.
+constexpr int64_t kFirstCache = 16 << 10;
+
 // Conversions go through lines of this many elements, several at a time.
 constexpr int64_t kLine = 256;
 constexpr int64_t kLines = 16;
@@ -70,6 +74,7 @@ class Runner {
         gemm_(kernels::Gemm<T>(plan.isa)),
         lanes_(kernels::Lanes<T>(plan.isa)),
         convert_(kernels::Convert(plan.isa)),
+        transpose_(kernels::Transpose<T>(plan.isa)),
         source_(static_cast<const S*>(out_backprop)),
         packed_(static_cast<const T*>(packed)),
         result_(static_cast<S*>(in_backprop)),
@@ -178,11 +183,10 @@ class Runner {
         }
         T* const block = to + w * channels;
         if (positions.identity()) {
-          kernels::Transpose(lines, kLine, block + c, channels, count, width);
+          transpose_(lines, kLine, block + c, channels, count, width);
         } else {
           for (int64_t i = 0; i < count; ++i) {
-            kernels::Transpose(lines + i * kLine, kLine, block + positions(c + i), channels, 1,
-                               width);
+            transpose_(lines + i * kLine, kLine, block + positions(c + i), channels, 1, width);
           }
         }
       }
@@ -314,108 +318,100 @@ class Runner {
 
     const int64_t blocks = BlockCount(group.vectors);
     const Range units = Units(blocks, region.channel_block);
-    StepCursor cursor;
+    StepGeometry geometry;
+    geometry.terms = p_.group_out_channels();
+    geometry.chunks = plan_.term_chunks;
+    geometry.a_term = plan_.lanes_are_groups ? p_.groups : 1;
+    geometry.a_row_tap = -row_taps.shift_step * a_row;
+    geometry.a_column_tap = -column_taps.shift_step * a_column;
+    geometry.phase_row_taps = row_taps.taps;
+    geometry.phase_column_taps = column_taps.taps;
+    geometry.first_row_tap = rows.first_tap;
+    geometry.first_column_tap = columns.first_tap;
+    geometry.row_taps = rows.last_tap - rows.first_tap;
+    geometry.column_taps = columns.last_tap - columns.first_tap;
+    StepWriter writer(geometry);
     bool accumulate = false;
-    while (cursor.chunk < plan_.term_chunks) {
-      const int64_t count =
-          FillSteps(row_taps, rows, column_taps, columns, a_row, a_column, &cursor, steps);
-      for (int64_t unit = units.begin; unit < units.end; ++unit) {
-        const int64_t channel_group = unit / blocks;
-        const ColumnBlock block = BlockAt(group.vectors, unit % blocks);
-        const T* const b = packed_ + plan_.PackedOffset(channel_group, row_phase, group) +
-                           block.first_vector * plan_.lanes * row_taps.taps * column_taps.taps *
-                               p_.group_out_channels();
-        if (plan_.lanes_are_groups) {
-          kernels::LanesCall<T> call;
-          call.a = a + channel_group * plan_.lanes;
-          call.a_term = p_.groups;
-          call.b = b;
-          call.out = out + block.first_vector * p_.groups + channel_group * plan_.lanes;
-          call.out_vector = p_.groups;
-          call.steps = steps;
-          call.step_count = count;
-          call.used_lanes = std::min<int64_t>(plan_.lanes, p_.groups - channel_group * plan_.lanes);
-          call.accumulate = accumulate;
-          RunTiles(lanes_, call, block.vectors, pixels, a_offsets, out_offsets);
-        } else {
-          const int64_t first = block.first_vector * plan_.lanes;
-          if (first >= used) continue;
-          kernels::GemmCall<T> call;
-          call.a = a + channel_group * p_.group_out_channels();
-          call.b = b;
-          call.out = out + channel_group * p_.group_in_channels() + first;
-          call.steps = steps;
-          call.step_count = count;
-          call.columns = std::min<int64_t>(block.vectors * plan_.lanes, used - first);
-          call.accumulate = accumulate;
-          RunTiles(gemm_, call, block.vectors, pixels, a_offsets, out_offsets);
+    while (!writer.done()) {
+      int64_t b_rows = 0;
+      const int64_t count = writer.Write(plan_.pass_rows, steps, &b_rows);
+      Product product{a, out, steps, count, pixels, a_offsets, out_offsets, used, accumulate};
+      // The packed filter of all units stays in the first cache: tiles outermost, so that a pixel's
+      // channels are read once. Else the tiles run over one unit's packed filter at a time.
+      const bool tiles_outermost =
+          b_rows * units.size() * 3 * plan_.lanes * plan_.compute_size <= kFirstCache;
+      const int64_t pixel_step =
+          tiles_outermost ? (plan_.lanes_are_groups ? lanes_.max_rows[2] : gemm_.max_rows[2])
+                          : pixels;
+      for (product.begin = 0; product.begin < pixels; product.begin = product.end) {
+        product.end = std::min(pixels, product.begin + pixel_step);
+        for (int64_t unit = units.begin; unit < units.end; ++unit) {
+          RunUnit(product, unit, row_phase, group);
         }
       }
       accumulate = true;
     }
   }
 
+  // One pass over a segment: the steps, and the pixels [begin, end) at hand.
+  struct Product {
+    const T* a;
+    T* out;
+    const GemmStep* steps;
+    int64_t step_count;
+    int64_t pixels;
+    const int64_t* a_offsets;
+    const int64_t* out_offsets;
+    int64_t used_columns;
+    bool accumulate;
+    int64_t begin = 0;
+    int64_t end = 0;
+  };
+
+  void RunUnit(const Product& product, int64_t unit, int64_t row_phase, const ColumnGroup& group) {
+    const int64_t blocks = BlockCount(group.vectors);
+    const int64_t channel_group = unit / blocks;
+    const ColumnBlock block = BlockAt(group.vectors, unit % blocks);
+    const T* const b = packed_ + plan_.PackedOffset(channel_group, row_phase, group) +
+                       block.first_vector * plan_.lanes * plan_.row_phases[row_phase].taps *
+                           group.phase.taps * p_.group_out_channels();
+    if (plan_.lanes_are_groups) {
+      kernels::LanesCall<T> call;
+      call.a = product.a + channel_group * plan_.lanes;
+      call.a_term = p_.groups;
+      call.b = b;
+      call.out = product.out + block.first_vector * p_.groups + channel_group * plan_.lanes;
+      call.out_vector = p_.groups;
+      call.used_lanes = std::min<int64_t>(plan_.lanes, p_.groups - channel_group * plan_.lanes);
+      RunTiles(lanes_, call, block.vectors, product);
+    } else {
+      const int64_t first = block.first_vector * plan_.lanes;
+      if (first >= product.used_columns) return;
+      kernels::GemmCall<T> call;
+      call.a = product.a + channel_group * p_.group_out_channels();
+      call.b = b;
+      call.out = product.out + channel_group * p_.group_in_channels() + first;
+      call.columns = std::min<int64_t>(block.vectors * plan_.lanes, product.used_columns - first);
+      RunTiles(gemm_, call, block.vectors, product);
+    }
+  }
+
   // Tiles of nearly equal size: a short tile would leave the multipliers waiting.
   template <typename Family, typename Call>
-  static void RunTiles(const Family& family, Call& call, int vectors, int64_t pixels,
-                       const int64_t* a_offsets, const int64_t* out_offsets) {
+  static void RunTiles(const Family& family, Call& call, int vectors, const Product& product) {
+    call.steps = product.steps;
+    call.step_count = product.step_count;
+    call.accumulate = product.accumulate;
+    const int64_t pixels = product.end - product.begin;
     const int64_t tiles = CeilDivide(pixels, family.max_rows[vectors]);
     int64_t begin = 0;
     for (int64_t t = 0; t < tiles; ++t) {
       const int64_t end = PartBegin(pixels, tiles, t + 1);
-      call.a_offsets = a_offsets + begin;
-      call.out_offsets = out_offsets + begin;
+      call.a_offsets = product.a_offsets + product.begin + begin;
+      call.out_offsets = product.out_offsets + product.begin + begin;
       family.kernels[vectors][end - begin](call);
       begin = end;
     }
-  }
-
-  // The next term of a segment's sum: chunks of terms outermost, then row taps, then column taps.
-  struct StepCursor {
-    int64_t chunk = 0, row_tap = 0, column_tap = 0;
-  };
-
-  // Fills steps from the cursor on until the list or the cache's share is full, ending with a
-  // flush.
-  int64_t FillSteps(const Phase& row_taps, const Segment& rows, const Phase& column_taps,
-                    const Segment& columns, int64_t a_row, int64_t a_column, StepCursor* cursor,
-                    GemmStep* steps) const {
-    const int64_t terms = p_.group_out_channels();
-    const int64_t taps = row_taps.taps * column_taps.taps;
-    const int64_t term = plan_.lanes_are_groups ? p_.groups : 1;  // elements of out_backprop
-    int64_t count = 0;
-    int64_t partial = 0;  // terms since the last flush
-    int64_t b_rows = 0;
-    while (cursor->chunk < plan_.term_chunks) {
-      const int64_t k0 = PartBegin(terms, plan_.term_chunks, cursor->chunk);
-      const int64_t length = PartBegin(terms, plan_.term_chunks, cursor->chunk + 1) - k0;
-      if (partial + length > kMaxTerms) {
-        steps[count - 1].flush = 1;
-        partial = 0;
-        // A partial sum may need as many steps as it may have terms.
-        if (count > kMaxSteps - kMaxTerms || b_rows >= plan_.pass_rows) return count;
-      }
-      const int64_t i = cursor->row_tap;
-      const int64_t j = cursor->column_tap;
-      GemmStep& step = steps[count++];
-      step.a_offset =
-          k0 * term - i * row_taps.shift_step * a_row - j * column_taps.shift_step * a_column;
-      step.b_row =
-          k0 * taps + ((rows.first_tap + i) * column_taps.taps + columns.first_tap + j) * length;
-      step.terms = static_cast<int32_t>(length);
-      step.flush = 0;
-      partial += length;
-      b_rows += length;
-      if (++cursor->column_tap == columns.last_tap - columns.first_tap) {
-        cursor->column_tap = 0;
-        if (++cursor->row_tap == rows.last_tap - rows.first_tap) {
-          cursor->row_tap = 0;
-          ++cursor->chunk;
-        }
-      }
-    }
-    steps[count - 1].flush = 1;
-    return count;
   }
 
   // Scratch [image][row][column][channel] to the result.
@@ -470,10 +466,10 @@ class Runner {
         const int64_t width = std::min(kLine, columns.size() - w);
         const T* const block = from + w * depth;
         if (positions.identity()) {
-          kernels::Transpose(block + c, depth, lines, kLine, width, count);
+          transpose_(block + c, depth, lines, kLine, width, count);
         } else {
           for (int64_t i = 0; i < count; ++i) {
-            kernels::Transpose(block + positions(c + i), depth, lines + i * kLine, kLine, width, 1);
+            transpose_(block + positions(c + i), depth, lines + i * kLine, kLine, width, 1);
           }
         }
         for (int64_t i = 0; i < count; ++i) {
@@ -503,6 +499,7 @@ class Runner {
   const kernels::GemmFamily<T>& gemm_;
   const kernels::LanesFamily<T>& lanes_;
   const kernels::ConvertFamily& convert_;
+  const kernels::TransposeKernel<T> transpose_;
   const S* const source_;
   const T* const packed_;
   S* const result_;

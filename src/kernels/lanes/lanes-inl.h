@@ -16,12 +16,14 @@ HWY_BEFORE_NAMESPACE();
 namespace dgrad::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class D, int kRows, int kVectors, bool kPartial>
+// kScalars: one column value for all lanes.
+template <class D, int kRows, int kVectors, bool kPartial, bool kScalars>
 HWY_INLINE void LanesTileOf(const LanesCall<hn::TFromD<D>>& call) {
   using T = hn::TFromD<D>;
   using V = hn::Vec<D>;
   const D d;
   constexpr int64_t kLanes = hn::MaxLanes(D());
+  constexpr int64_t kColumn = kScalars ? 1 : kLanes;  // elements of b per column
   const int64_t used = call.used_lanes;
 
   const T* rows[kRows];
@@ -39,12 +41,14 @@ HWY_INLINE void LanesTileOf(const LanesCall<hn::TFromD<D>>& call) {
     }
     bool flush = false;
     do {
-      const T* HWY_RESTRICT b = call.b + step->b_row * kLanes * kVectors;
+      const T* HWY_RESTRICT b = call.b + step->b_row * kColumn * kVectors;
       int64_t offset = step->a_offset;
       for (int32_t term = 0; term < step->terms; ++term) {
         V columns[kVectors];
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * kLanes);
+        for (int v = 0; v < kVectors; ++v) {
+          columns[v] = kScalars ? hn::Set(d, b[v]) : hn::LoadU(d, b + v * kLanes);
+        }
 #pragma GCC unroll 16
         for (int r = 0; r < kRows; ++r) {
           const V row =
@@ -55,7 +59,7 @@ HWY_INLINE void LanesTileOf(const LanesCall<hn::TFromD<D>>& call) {
           }
         }
         offset += call.a_term;
-        b += kLanes * kVectors;
+        b += kColumn * kVectors;
       }
       flush = step->flush != 0;
       ++step;
@@ -80,10 +84,15 @@ HWY_INLINE void LanesTileOf(const LanesCall<hn::TFromD<D>>& call) {
 template <class D, int kRows, int kVectors>
 void LanesTile(const LanesCall<hn::TFromD<D>>& call) {
   if (call.used_lanes == static_cast<int64_t>(hn::MaxLanes(D()))) {
-    LanesTileOf<D, kRows, kVectors, false>(call);
+    LanesTileOf<D, kRows, kVectors, false, false>(call);
   } else {
-    LanesTileOf<D, kRows, kVectors, true>(call);
+    LanesTileOf<D, kRows, kVectors, true, false>(call);
   }
+}
+
+template <class D, int kRows, int kVectors>
+void ScalarsTile(const LanesCall<hn::TFromD<D>>& call) {
+  LanesTileOf<D, kRows, kVectors, false, true>(call);
 }
 
 template <class D, int kVectors, int... kIndex>
@@ -91,6 +100,7 @@ constexpr void FillLanesRow(LanesFamily<hn::TFromD<D>>& family,
                             std::integer_sequence<int, kIndex...>) {
   family.max_rows[kVectors] = MaxRows(kVectors);
   ((family.kernels[kVectors][kIndex + 1] = &LanesTile<D, kIndex + 1, kVectors>), ...);
+  ((family.scalars[kVectors][kIndex + 1] = &ScalarsTile<D, kIndex + 1, kVectors>), ...);
 }
 
 template <typename T>

@@ -1,5 +1,6 @@
-// The product whose lanes are groups: every lane has its own row value and its own column value, so
-// grouped and depthwise problems fill whole vectors however few channels a group has.
+// Products whose rows are vectors. Lanes are groups, each with a column value of its own, so that
+// grouped and depthwise problems fill whole vectors however few channels a group has; or pixels
+// that share their column values, for results of few channels.
 #ifndef DGRAD_KERNELS_LANES_LANES_H_
 #define DGRAD_KERNELS_LANES_LANES_H_
 
@@ -16,7 +17,7 @@ struct LanesCall {
   const T* a;
   const int64_t* a_offsets;  // one per row, elements
   int64_t a_term;            // elements between terms; lanes are neighbours
-  const T* b;                // packed: [b_row][vectors][lanes], zero beyond the real lanes
+  const T* b;                // packed, zero beyond the real lanes
   T* out;
   const int64_t* out_offsets;  // one per row, elements
   int64_t out_vector;          // elements between vectors; lanes are neighbours
@@ -32,7 +33,9 @@ struct LanesFamily {
   using Kernel = void (*)(const LanesCall<T>&);
   int lanes;
   int max_rows[kGemmMaxVectors + 1];
-  Kernel kernels[kGemmMaxVectors + 1][kGemmMaxRows + 1];
+  Kernel kernels[kGemmMaxVectors + 1][kGemmMaxRows + 1];  // b: [b_row][vectors][lanes]
+  // One value for all lanes: b is [b_row][vectors]; every lane is used.
+  Kernel scalars[kGemmMaxVectors + 1][kGemmMaxRows + 1];
 };
 
 // T: float, double or int32_t.

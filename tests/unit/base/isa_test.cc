@@ -126,6 +126,7 @@ TEST_F(IsaTest, AutoIsTheBest) {
 TEST_F(IsaTest, ACapAdmitsWhatIsBelowIt) {
   for (Isa cap : DetectedIsas()) {
     Isa isa = Isa::kAuto;
+    ASSERT_TRUE(Detected(cap));
     ASSERT_TRUE(ResolveIsa(cap, &isa).ok());
     EXPECT_EQ(isa, cap);
     setenv("DGRAD_ISA", Name(cap), 1);
