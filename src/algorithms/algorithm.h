@@ -52,6 +52,8 @@ struct Algorithm {
 // Of direct/: the same loops, with other lanes.
 extern const Algorithm kDirect;   // any problem
 extern const Algorithm kGrouped;  // more than one group, depthwise included
+// Of pixels/: vectors of pixels.
+extern const Algorithm kPixels;  // one group, few result channels
 
 }  // namespace dgrad
 

@@ -35,11 +35,11 @@ void PackRun(const DirectPlan& plan, const S* from, int64_t pitch, T* to, int64_
 // One tap and one chunk of terms of one block: [term][vector][lane].
 template <typename S, typename T>
 void PackTap(const DirectPlan& plan, const S* filter, int64_t channel_group, int64_t row_tap,
-             const ColumnGroup& columns, int64_t column_tap, ColumnBlock block, int64_t k0,
-             int64_t terms, T* to) {
+             const ColumnGroup& columns, int64_t column_tap, Block block, int64_t k0, int64_t terms,
+             T* to) {
   const Problem& p = plan.problem;
   const int64_t channels = p.group_in_channels();
-  const int64_t width = block.vectors * plan.lanes;
+  const int64_t width = block.count * plan.lanes;
   const auto source = [&](int64_t tap, int64_t channel, int64_t group) {
     return filter + ((row_tap * p.columns.taps + tap) * channels + channel) * p.out_channels +
            group * p.group_out_channels() + k0;
@@ -50,14 +50,14 @@ void PackTap(const DirectPlan& plan, const S* filter, int64_t channel_group, int
     const int64_t group = channel_group * plan.lanes;
     const int64_t used = std::min<int64_t>(plan.lanes, p.groups - group);
     if (used < plan.lanes) std::fill(to, to + terms * width, T{});
-    for (int64_t v = 0; v < block.vectors; ++v) {
-      PackRun(plan, source(tap, block.first_vector + v, group), p.group_out_channels(),
+    for (int64_t v = 0; v < block.count; ++v) {
+      PackRun(plan, source(tap, block.first + v, group), p.group_out_channels(),
               to + v * plan.lanes, width, used, terms);
     }
     return;
   }
   // Columns of one residue and one group are neighbours in the filter.
-  const int64_t first = block.first_vector * plan.lanes;
+  const int64_t first = block.first * plan.lanes;
   const int64_t used = std::min(width, columns.columns - first);
   while (filled < used) {
     const int64_t residue = (first + filled) / channels;
@@ -77,8 +77,8 @@ void PackTap(const DirectPlan& plan, const S* filter, int64_t channel_group, int
 // One block of columns of one (channel group, row phase, column group).
 template <typename S, typename T>
 void PackBlock(const DirectPlan& plan, const S* filter, int64_t channel_group, const Phase& rows,
-               const ColumnGroup& columns, ColumnBlock block, T* to) {
-  const int64_t width = block.vectors * plan.lanes;
+               const ColumnGroup& columns, Block block, T* to) {
+  const int64_t width = block.count * plan.lanes;
   for (int64_t chunk = 0; chunk < plan.term_chunks; ++chunk) {
     const int64_t terms_total = plan.problem.group_out_channels();
     const int64_t k0 = PartBegin(terms_total, plan.term_chunks, chunk);
@@ -115,10 +115,10 @@ Status Pack(const DirectPlan& plan, const void* filter, void* packed, Executor& 
     for (const ColumnGroup& columns : plan.column_groups) {
       const int64_t count = BlockCount(columns.vectors);
       for (int64_t b = std::max(begin, before); b < std::min(end, before + count); ++b) {
-        const ColumnBlock block = BlockAt(columns.vectors, b - before);
-        T* const to = static_cast<T*>(packed) + plan.PackedOffset(group, row_phase, columns) +
-                      block.first_vector * plan.lanes * rows.taps * columns.phase.taps *
-                          p.group_out_channels();
+        const Block block = BlockAt(columns.vectors, b - before);
+        T* const to =
+            static_cast<T*>(packed) + plan.PackedOffset(group, row_phase, columns) +
+            block.first * plan.lanes * rows.taps * columns.phase.taps * p.group_out_channels();
         PackBlock<S, T>(plan, static_cast<const S*>(filter), group, rows, columns, block, to);
       }
       before += count;

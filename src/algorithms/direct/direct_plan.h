@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "src/algorithms/algorithm.h"
+#include "src/algorithms/blocks.h"
 #include "src/algorithms/phases.h"
 #include "src/algorithms/steps.h"
 
@@ -33,18 +34,6 @@ struct ColumnGroup {
   // Sum of taps * vectors over the groups before this one: where its packed filter begins.
   int64_t packed_before = 0;
 };
-
-// A run of vectors computed together: a "unit" of work along the channels.
-struct ColumnBlock {
-  int64_t first_vector = 0;
-  int vectors = 1;
-};
-// Blocks of two vectors; one of three when the number is odd; one only if there is one.
-inline int64_t BlockCount(int64_t vectors) { return vectors == 1 ? 1 : vectors / 2; }
-inline ColumnBlock BlockAt(int64_t vectors, int64_t index) {
-  const bool last = index == BlockCount(vectors) - 1;
-  return {2 * index, static_cast<int>(last ? vectors - 2 * index : 2)};
-}
 
 struct DirectPlan : AlgorithmPlan {
   Problem problem;

@@ -211,7 +211,7 @@ class Runner {
     const auto first_channel = [&](int64_t unit) {
       if (unit == p_.groups * blocks) return p_.in_channels;
       return unit / blocks * p_.group_in_channels() +
-             BlockAt(vectors, unit % blocks).first_vector * plan_.lanes;
+             BlockAt(vectors, unit % blocks).first * plan_.lanes;
     };
     const Range units = Units(blocks, channel_block);
     return {first_channel(units.begin), first_channel(units.end)};
@@ -371,28 +371,28 @@ class Runner {
   void RunUnit(const Product& product, int64_t unit, int64_t row_phase, const ColumnGroup& group) {
     const int64_t blocks = BlockCount(group.vectors);
     const int64_t channel_group = unit / blocks;
-    const ColumnBlock block = BlockAt(group.vectors, unit % blocks);
+    const Block block = BlockAt(group.vectors, unit % blocks);
     const T* const b = packed_ + plan_.PackedOffset(channel_group, row_phase, group) +
-                       block.first_vector * plan_.lanes * plan_.row_phases[row_phase].taps *
+                       block.first * plan_.lanes * plan_.row_phases[row_phase].taps *
                            group.phase.taps * p_.group_out_channels();
     if (plan_.lanes_are_groups) {
       kernels::LanesCall<T> call;
       call.a = product.a + channel_group * plan_.lanes;
       call.a_term = p_.groups;
       call.b = b;
-      call.out = product.out + block.first_vector * p_.groups + channel_group * plan_.lanes;
+      call.out = product.out + block.first * p_.groups + channel_group * plan_.lanes;
       call.out_vector = p_.groups;
       call.used_lanes = std::min<int64_t>(plan_.lanes, p_.groups - channel_group * plan_.lanes);
-      RunTiles(lanes_, call, block.vectors, product);
+      RunTiles(lanes_, call, block.count, product);
     } else {
-      const int64_t first = block.first_vector * plan_.lanes;
+      const int64_t first = block.first * plan_.lanes;
       if (first >= product.used_columns) return;
       kernels::GemmCall<T> call;
       call.a = product.a + channel_group * p_.group_out_channels();
       call.b = b;
       call.out = product.out + channel_group * p_.group_in_channels() + first;
-      call.columns = std::min<int64_t>(block.vectors * plan_.lanes, product.used_columns - first);
-      RunTiles(gemm_, call, block.vectors, product);
+      call.columns = std::min<int64_t>(block.count * plan_.lanes, product.used_columns - first);
+      RunTiles(gemm_, call, block.count, product);
     }
   }
 
