@@ -47,19 +47,24 @@ TEST_F(PoolTest, ManyShortLoops) {
   EXPECT_EQ(sum.load(), 3000 * 6);
 }
 
-// Workers have gone to sleep between the loops.
+// Tasks that wait for each other: the loop ends only if as many threads come.
+void Meet(int threads) {
+  std::atomic<int> arrived{0};
+  const auto task = [&](int64_t) {
+    ++arrived;
+    while (arrived.load() < threads) std::this_thread::yield();
+  };
+  ASSERT_TRUE(ParallelForOnPool(threads, threads, task).ok());
+  EXPECT_EQ(arrived.load(), threads);
+}
+
+// Workers have gone to sleep between the loops; all of them are wanted, or some.
 TEST_F(PoolTest, SleepersWake) {
-  for (int repeat = 0; repeat < 5; ++repeat) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    // Four tasks that wait for each other: the loop ends only if four threads come.
-    std::atomic<int> arrived{0};
-    ASSERT_TRUE(DefaultPool()
-                    .ParallelFor(4,
-                                 [&](int64_t) {
-                                   ++arrived;
-                                   while (arrived.load() < 4) std::this_thread::yield();
-                                 })
-                    .ok());
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    for (int threads : {6, 4, 2, 3}) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      Meet(threads);
+    }
   }
 }
 

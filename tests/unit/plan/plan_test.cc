@@ -1,0 +1,135 @@
+#include "src/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/check.h"
+
+namespace dgrad::testing {
+namespace {
+
+std::shared_ptr<const Plan> MakePlan(const std::string& problem, const PlanOptions& options = {}) {
+  std::shared_ptr<const Plan> plan;
+  const Status status = Plan::Create(Parse(problem), options, &plan);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return plan;
+}
+
+TEST(PlanTest, RemembersPlansUntilTrimmed) {
+  const auto first = MakePlan("h8w8c16_k3x3_oc16_p1,1,1,1");
+  EXPECT_EQ(MakePlan("h8w8c16_k3x3_oc16_p1,1,1,1"), first);
+  EXPECT_NE(MakePlan("h8w8c16_k3x3_oc16_p1,1,1,1_f64"), first);
+  Trim();
+  EXPECT_NE(MakePlan("h8w8c16_k3x3_oc16_p1,1,1,1"), first);
+}
+
+TEST(PlanTest, ForgetsTheOldestPlans) {
+  const auto first = MakePlan("h8w8c16_k3x3_oc16_p1,1,1,1");
+  for (int width = 4; width < 300; ++width) {
+    MakePlan("h4w" + std::to_string(width) + "c1_k1x1_oc1");
+  }
+  EXPECT_NE(MakePlan("h8w8c16_k3x3_oc16_p1,1,1,1"), first);
+}
+
+TEST(PlanTest, UnknownAlgorithmIsAnErrorThatListsTheNames) {
+  PlanOptions options;
+  options.algorithm = "fastest";
+  std::shared_ptr<const Plan> plan;
+  const Status status = Plan::Create(Parse("h4w4c1_k1x1_oc1"), options, &plan);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  for (int i = 0; i < AlgorithmCount(); ++i) {
+    EXPECT_NE(status.message().find(AlgorithmName(i)), std::string::npos) << status.message();
+  }
+  EXPECT_EQ(AlgorithmName(-1), nullptr);
+  EXPECT_EQ(AlgorithmName(AlgorithmCount()), nullptr);
+}
+
+TEST(PlanTest, RefusalSaysWhy) {
+  std::string reason;
+  ASSERT_TRUE(Refusal(Parse("h4w4c1_k1x1_oc1"), {}, "grouped", &reason).ok());
+  EXPECT_NE(reason.find("group"), std::string::npos);
+  ASSERT_TRUE(Refusal(Parse("h4w4c1_k1x1_oc1"), {}, "direct", &reason).ok());
+  EXPECT_EQ(reason, "");
+  PlanOptions options;
+  options.algorithm = "grouped";
+  std::shared_ptr<const Plan> plan;
+  const Status status = Plan::Create(Parse("h4w4c1_k1x1_oc1"), options, &plan);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+}
+
+TEST(PlanTest, KeepsTheWorkspaceLimit) {
+  const char* problem = "n4_h200w200c64_k3x3_oc64_p1,1,1,1_nchw_f16";
+  PlanOptions options;
+  options.workspace_limit = 8 << 20;
+  options.threads = 2;
+  const auto plan = MakePlan(problem, options);
+  EXPECT_LE(plan->workspace_bytes(), 8 << 20);
+  EXPECT_GT(plan->workspace_bytes(), 0);
+  options.workspace_limit = 1000;
+  std::shared_ptr<const Plan> none;
+  const Status status = Plan::Create(Parse(problem), options, &none);
+  EXPECT_EQ(status.code(), Code::kOutOfMemory);
+  EXPECT_NE(status.message().find("1000"), std::string::npos) << status.message();
+}
+
+TEST(PlanTest, PackedFiltersBelongToGeometryAlgorithmAndInstructionSet) {
+  PlanOptions one, two;
+  one.threads = 1;
+  two.threads = 2;
+  const char* problem = "h8w8c16_k3x3_oc16_p1,1,1,1";
+  EXPECT_TRUE(MakePlan(problem, one)->SharesPackedFilter(*MakePlan(problem, two)));
+  EXPECT_FALSE(MakePlan(problem)->SharesPackedFilter(*MakePlan("h8w8c16_k3x3_oc16")));
+  two.isa = UsableIsas().back();
+  if (UsableIsas().size() > 1) {
+    EXPECT_FALSE(MakePlan(problem, one)->SharesPackedFilter(*MakePlan(problem, two)));
+  }
+}
+
+TEST(PlanTest, EmptyTensors) {
+  for (const char* problem :
+       {"n0_h4w4c2_k3x3_oc2", "h0w4c2_k1x1_oc2", "h2w4c2_k3x3_oc0_p1,1,1,1", "h4w4c0_k2x2_oc3",
+        "h2w2c2_k4x4_oc2_s3x3", "h4w4c3_k3x3_oc0_g3_nchw_f16"}) {
+    SCOPED_TRACE(problem);
+    const Problem p = Parse(problem);
+    for (int i = 0; i < AlgorithmCount(); ++i) {
+      std::string reason;
+      ASSERT_TRUE(Refusal(p, {}, AlgorithmName(i), &reason).ok());
+      if (!reason.empty()) continue;
+      PlanOptions options;
+      options.algorithm = AlgorithmName(i);
+      const auto plan = MakePlan(problem, options);
+      const Tensor result = RunPlan(*plan, 1, Fill::kReal);
+      for (int64_t e = 0; e < result.elements(); ++e) ASSERT_EQ(result.At(e), 0);
+    }
+  }
+}
+
+TEST(PlanTest, CancelledRunsSaySo) {
+  const auto plan = MakePlan("n2_h64w64c64_k3x3_oc64_p1,1,1,1");
+  const Problem& p = plan->problem();
+  Tensor filter(p.dtype, p.filter_elements());
+  Tensor out_backprop(p.dtype, p.out_backprop_elements());
+  Tensor result(p.dtype, p.in_backprop_elements());
+  filter.FillFrom(1, Fill::kReal);
+  out_backprop.FillFrom(2, Fill::kReal);
+  Plan::Run run;
+  run.filter = filter.data();
+  run.out_backprop = out_backprop.data();
+  run.in_backprop = result.data();
+  const int32_t cancel = 1;
+  Control control;
+  control.cancel = &cancel;
+  EXPECT_EQ(plan->Execute(run, DefaultPool(), control).code(), Code::kCancelled);
+  EXPECT_TRUE(plan->Execute(run, DefaultPool(), {}).ok());
+}
+
+TEST(PlanTest, ExplainNamesTheChoiceAndTheOthers) {
+  const std::string text = MakePlan("h8w8c16_k3x3_oc16_p1,1,1,1")->Explain();
+  for (const char* word : {"h8w8c16", "algorithm: direct", "not grouped", "workspace", "tasks"}) {
+    EXPECT_NE(text.find(word), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace dgrad::testing
