@@ -69,7 +69,8 @@ constexpr struct {
 }  // namespace
 
 int64_t ToInteger(nb::handle value, const char* argument) {
-  const bool refused = PyBool_Check(value.ptr()) || !PyIndex_Check(value.ptr());
+  const bool refused =
+      PyBool_Check(value.ptr()) || !PyIndex_Check(value.ptr()) || IsNumpyBool(value);
   PyObject* index = refused ? nullptr : PyNumber_Index(value.ptr());
   if (index == nullptr) {
     if (!refused && !PyErr_ExceptionMatches(PyExc_TypeError)) throw nb::python_error();

@@ -126,6 +126,8 @@ bool IsNestedList(nb::handle value) {
   return PyList_Check(value.ptr()) || PyTuple_Check(value.ptr());
 }
 
+bool IsNumpyBool(nb::handle value) { return PyArray_IsScalar(value.ptr(), Bool); }
+
 Tensor ReadTensor(nb::handle value, const char* argument, dgrad_dtype like) {
   Tensor tensor;
   tensor.argument = argument;

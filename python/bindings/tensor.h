@@ -29,6 +29,7 @@ void InitTensors();
 // NumPy array, DLPack, buffer protocol or __array__.
 bool IsArrayLike(nb::handle value);
 bool IsNestedList(nb::handle value);
+bool IsNumpyBool(nb::handle value);  // a scalar, which is an integer by __index__ before NumPy 1.24
 
 // TypeError for what is no array, InvalidArgumentError for None (missing). `like`: the element type
 // that a nested list takes, 0 for its own (floats: float32, ints: int32).

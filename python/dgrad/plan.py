@@ -209,9 +209,10 @@ def _dtype(dtype: npt.DTypeLike) -> np.dtype:
     if isinstance(dtype, str) and dtype == "bfloat16":
         return np.dtype(ml_dtypes.bfloat16)
     try:
-        return np.dtype(dtype)
+        found: np.dtype = np.dtype(dtype)
     except TypeError as error:
         raise TypeError(f"dtype must be a NumPy type or its name: {error}") from error
+    return found
 
 
 def _plain_padding(padding: Padding) -> Union[str, tuple[tuple[int, int], ...]]:

@@ -27,7 +27,8 @@ def get_num_threads() -> int:
 
 def info() -> dict[str, Any]:
     """Version, CPU, instruction sets found and compiled, caches, threads and compiler."""
-    return json.loads(_dgrad.info())
+    found: dict[str, Any] = json.loads(_dgrad.info())
+    return found
 
 
 def trim() -> None:

@@ -11,8 +11,13 @@ sources_in() {
 }
 
 check_format() {
-  sources_in include src cli python tests bench examples adapters |
-    xargs -0 clang-format --dry-run -Werror
+  local log=$LOGS/clang-format.log
+  sources_in include src python tests bench examples |
+    xargs -0 clang-format --dry-run -Werror >"$log" 2>&1 || {
+    echo "clang-format -i would change:"
+    grep -o '^[^ :]*' "$log" | grep / | sort -u
+    return 1
+  }
 }
 
 # Needs build/clang/compile_commands.json. Not the kernels: each takes some 20 seconds, once per

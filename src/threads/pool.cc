@@ -128,8 +128,7 @@ bool Pool::Run(Job& job) {
     const int open = open_.load(std::memory_order_relaxed) + job.open;
     open_.store(open, std::memory_order_release);
     if (busy_ + open > workers_) {
-      // All callers together get the default number; one that asked for more gets what it asked
-      // for.
+      // All callers together get the default number, and one that asked for more gets that.
       StartWorkers(std::min(busy_ + open, std::max(job.open, NumThreads() - 1)) - workers_);
     }
     // Workers awake but idle look at the list before they sleep.

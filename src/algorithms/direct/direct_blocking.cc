@@ -156,6 +156,7 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
   }
 
   plan->pixel_limit = std::min(grid.pixels(), kMaxPixels);
+  plan->shared_filter_bytes = plan->lanes_are_groups ? GetCacheSizes().l1d / 2 : l2 / 4;
   plan->pass_rows = std::max<int64_t>(
       kMaxTerms, l2 / 2 / (std::min<int64_t>(most_vectors, 3) * plan->lanes * plan->compute_size));
   plan->steps_bytes = RoundUp(kMaxSteps * static_cast<int64_t>(sizeof(kernels::GemmStep)), 64);

@@ -77,7 +77,8 @@ struct DirectPlan : AlgorithmPlan {
   int64_t converted_bytes = 0;
   int64_t slot_bytes = 0;
   int64_t steps_bytes = 0, offsets_bytes = 0, staging_bytes = 0;
-  int64_t pass_rows = 0;  // packed filter rows of a pass: what stays in L2
+  int64_t shared_filter_bytes = 0;  // packed filter that may stay in cache beside the tiles
+  int64_t pass_rows = 0;            // packed filter rows of a pass: what stays in L2
 
   std::string Describe() const override;
   Status PrepareFilter(const void* filter, void* packed, Executor& executor,

@@ -8,6 +8,7 @@
 #include "src/algorithms/direct/direct_plan.h"
 #include "src/algorithms/steps.h"
 #include "src/base/integer.h"
+#include "src/base/prefetch.h"
 #include "src/kernels/convert/convert.h"
 #include "src/kernels/gemm/gemm.h"
 #include "src/kernels/lanes/lanes.h"
@@ -50,9 +51,6 @@ struct Positions {
 Positions PositionsOf(const std::vector<int64_t>& table) {
   return {table.empty() ? nullptr : table.data()};
 }
-
-// Bytes of packed filter that may stay in the first cache beside a tile.
-constexpr int64_t kFirstCache = 16 << 10;
 
 // Conversions go through lines of this many elements, several at a time.
 constexpr int64_t kLine = 256;
@@ -336,17 +334,18 @@ class Runner {
       int64_t b_rows = 0;
       const int64_t count = writer.Write(plan_.pass_rows, steps, &b_rows);
       Product product{a, out, steps, count, pixels, a_offsets, out_offsets, used, accumulate};
-      // The packed filter of all units stays in the first cache: tiles outermost, so that a pixel's
-      // channels are read once. Else the tiles run over one unit's packed filter at a time.
+      // Where the packed filter of all units stays in cache, tiles are outermost: a pixel's
+      // channels are read and written in one go. Else the tiles run over one unit's packed filter
+      // at a time.
       const bool tiles_outermost =
-          b_rows * units.size() * 3 * plan_.lanes * plan_.compute_size <= kFirstCache;
+          b_rows * units.size() * 2 * plan_.lanes * plan_.compute_size <= plan_.shared_filter_bytes;
+      const int64_t most_rows = plan_.lanes_are_groups ? lanes_.max_rows[2] : gemm_.max_rows[2];
       const int64_t pixel_step =
-          tiles_outermost ? (plan_.lanes_are_groups ? lanes_.max_rows[2] : gemm_.max_rows[2])
-                          : pixels;
+          tiles_outermost ? CeilDivide(pixels, CeilDivide(pixels, most_rows)) : pixels;
       for (product.begin = 0; product.begin < pixels; product.begin = product.end) {
         product.end = std::min(pixels, product.begin + pixel_step);
         for (int64_t unit = units.begin; unit < units.end; ++unit) {
-          RunUnit(product, unit, row_phase, group);
+          RunUnit(product, unit, unit < units.begin + 2, row_phase, group);
         }
       }
       accumulate = true;
@@ -368,7 +367,8 @@ class Runner {
     int64_t end = 0;
   };
 
-  void RunUnit(const Product& product, int64_t unit, int64_t row_phase, const ColumnGroup& group) {
+  void RunUnit(const Product& product, int64_t unit, bool prefetch, int64_t row_phase,
+               const ColumnGroup& group) const {
     const int64_t blocks = BlockCount(group.vectors);
     const int64_t channel_group = unit / blocks;
     const Block block = BlockAt(group.vectors, unit % blocks);
@@ -383,7 +383,7 @@ class Runner {
       call.out = product.out + block.first * p_.groups + channel_group * plan_.lanes;
       call.out_vector = p_.groups;
       call.used_lanes = std::min<int64_t>(plan_.lanes, p_.groups - channel_group * plan_.lanes);
-      RunTiles(lanes_, call, block.count, product);
+      RunTiles(lanes_, call, block.count, product, false);
     } else {
       const int64_t first = block.first * plan_.lanes;
       if (first >= product.used_columns) return;
@@ -392,13 +392,14 @@ class Runner {
       call.b = b;
       call.out = product.out + channel_group * p_.group_in_channels() + first;
       call.columns = std::min<int64_t>(block.count * plan_.lanes, product.used_columns - first);
-      RunTiles(gemm_, call, block.count, product);
+      RunTiles(gemm_, call, block.count, product, prefetch);
     }
   }
 
   // Tiles of nearly equal size: a short tile would leave the multipliers waiting.
   template <typename Family, typename Call>
-  static void RunTiles(const Family& family, Call& call, int vectors, const Product& product) {
+  void RunTiles(const Family& family, Call& call, int vectors, const Product& product,
+                bool prefetch) const {
     call.steps = product.steps;
     call.step_count = product.step_count;
     call.accumulate = product.accumulate;
@@ -409,8 +410,27 @@ class Runner {
       const int64_t end = PartBegin(pixels, tiles, t + 1);
       call.a_offsets = product.a_offsets + product.begin + begin;
       call.out_offsets = product.out_offsets + product.begin + begin;
+      if (prefetch) Prefetch(call, vectors, product, product.begin + begin, product.begin + end);
       family.kernels[vectors][end - begin](call);
       begin = end;
+    }
+  }
+
+  // Hints for the tile of pixels [begin, end): what it writes, and what the next one reads. Twice
+  // per tile, by the first two units, since processors drop hints when they are busy.
+  // Inlined by force: GCC takes a function that only prefetches for one without effect and drops
+  // the call.
+  template <typename Call>
+  [[gnu::always_inline]] inline void Prefetch(const Call& call, int vectors, const Product& product,
+                                              int64_t begin, int64_t end) const {
+    constexpr int64_t kSize = sizeof(T);
+    for (int64_t r = begin; r < end; ++r) {
+      PrefetchForWrite(call.out + product.out_offsets[r], vectors * plan_.lanes * kSize);
+    }
+    const int64_t next = std::min(product.pixels, end + (end - begin));
+    for (int64_t r = end; r < next; ++r) {
+      PrefetchForRead(call.a + product.a_offsets[r] + call.steps[0].a_offset,
+                      call.steps[0].terms * kSize);
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/base/prefetch.h"
 #include "src/kernels/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -21,7 +22,7 @@ void TransposeByElement(const T* from, int64_t from_pitch, T* to, int64_t to_pit
   }
 }
 
-// Blocks of 4 x 4 in 128-bit vectors, a cache line of `from` (16 columns) at a time.
+// Blocks of 4 x 4 in 128-bit vectors; 16 rows at a time, so that whole cache lines are written.
 template <typename T>
 void Transpose32(const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64_t rows,
                  int64_t columns) {
@@ -32,11 +33,16 @@ void Transpose32(const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int
   const hn::RepartitionToWide<decltype(d)> wide;
   const int64_t whole_rows = rows & ~int64_t{3};
   const int64_t whole_columns = columns & ~int64_t{3};
-  for (int64_t c0 = 0; c0 < whole_columns; c0 += 16) {
-    const int64_t c1 = std::min(whole_columns, c0 + 16);
-    for (int64_t r = 0; r < whole_rows; r += 4) {
-      const T* const line = from + r * from_pitch;
-      for (int64_t c = c0; c < c1; c += 4) {
+  for (int64_t r0 = 0; r0 < whole_rows; r0 += 16) {
+    const int64_t r1 = std::min(whole_rows, r0 + 16);
+    for (int64_t c = 0; c < whole_columns; c += 4) {
+      // The lines that the next 16 rows come from and go to.
+      for (int64_t i = 0; i < 4; ++i) {
+        PrefetchForRead(from + (r1 + (c & 12) + i) * from_pitch + (c & ~int64_t{15}), 64);
+        PrefetchForWrite(to + (c + i) * to_pitch + r1, 64);
+      }
+      for (int64_t r = r0; r < r1; r += 4) {
+        const T* const line = from + r * from_pitch;
         const auto a = hn::LoadU(d, line + c);
         const auto b = hn::LoadU(d, line + from_pitch + c);
         const auto e = hn::LoadU(d, line + 2 * from_pitch + c);
@@ -62,7 +68,7 @@ void Transpose32(const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int
 #endif
 }
 
-// Blocks of 2 x 2 in 128-bit vectors, a cache line of `from` (8 columns) at a time.
+// Blocks of 2 x 2 in 128-bit vectors; 8 rows at a time, so that whole cache lines are written.
 void Transpose64(const double* from, int64_t from_pitch, double* to, int64_t to_pitch, int64_t rows,
                  int64_t columns) {
 #if HWY_TARGET == HWY_SCALAR
@@ -71,11 +77,11 @@ void Transpose64(const double* from, int64_t from_pitch, double* to, int64_t to_
   const hn::FixedTag<double, 2> d;
   const int64_t whole_rows = rows & ~int64_t{1};
   const int64_t whole_columns = columns & ~int64_t{1};
-  for (int64_t c0 = 0; c0 < whole_columns; c0 += 8) {
-    const int64_t c1 = std::min(whole_columns, c0 + 8);
-    for (int64_t r = 0; r < whole_rows; r += 2) {
-      const double* const line = from + r * from_pitch;
-      for (int64_t c = c0; c < c1; c += 2) {
+  for (int64_t r0 = 0; r0 < whole_rows; r0 += 8) {
+    const int64_t r1 = std::min(whole_rows, r0 + 8);
+    for (int64_t c = 0; c < whole_columns; c += 2) {
+      for (int64_t r = r0; r < r1; r += 2) {
+        const double* const line = from + r * from_pitch;
         const auto a = hn::LoadU(d, line + c);
         const auto b = hn::LoadU(d, line + from_pitch + c);
         hn::StoreU(hn::InterleaveLower(d, a, b), d, to + c * to_pitch + r);
