@@ -206,10 +206,9 @@ def _remake(*arguments: Any) -> Plan:
 def _dtype(dtype: npt.DTypeLike) -> np.dtype:
     if dtype is None:  # NumPy reads None as float64
         raise TypeError("dtype must be a NumPy type or its name; given None")
-    if isinstance(dtype, str) and dtype == "bfloat16":
-        return np.dtype(ml_dtypes.bfloat16)
+    found: np.dtype
     try:
-        found: np.dtype = np.dtype(dtype)
+        found = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
     except TypeError as error:
         raise TypeError(f"dtype must be a NumPy type or its name: {error}") from error
     return found

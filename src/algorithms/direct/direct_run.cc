@@ -3,16 +3,14 @@
 #include <cstring>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include "src/algorithms/direct/direct_plan.h"
+#include "src/algorithms/direct/tensor_mover.h"
 #include "src/algorithms/steps.h"
 #include "src/base/integer.h"
 #include "src/base/prefetch.h"
-#include "src/kernels/convert/convert.h"
 #include "src/kernels/gemm/gemm.h"
 #include "src/kernels/lanes/lanes.h"
-#include "src/kernels/transpose/transpose.h"
 #include "src/threads/partition.h"
 
 namespace dgrad::direct {
@@ -42,20 +40,6 @@ struct Region {
   int64_t channel_block = 0;
 };
 
-// Where channels lie in scratch memory; without a table where they are in the tensor.
-struct Positions {
-  const int64_t* table;
-  bool identity() const { return table == nullptr; }
-  int64_t operator()(int64_t channel) const { return table[channel]; }
-};
-Positions PositionsOf(const std::vector<int64_t>& table) {
-  return {table.empty() ? nullptr : table.data()};
-}
-
-// Conversions go through lines of this many elements, several at a time.
-constexpr int64_t kLine = 256;
-constexpr int64_t kLines = 16;
-
 // Where a pixel of out_backprop or of the result lies, elements.
 struct PixelMap {
   int64_t image, row, column;
@@ -71,8 +55,7 @@ class Runner {
         p_(plan.problem),
         gemm_(kernels::Gemm<T>(plan.isa)),
         lanes_(kernels::Lanes<T>(plan.isa)),
-        convert_(kernels::Convert(plan.isa)),
-        transpose_(kernels::Transpose<T>(plan.isa)),
+        mover_(plan),
         source_(static_cast<const S*>(out_backprop)),
         packed_(static_cast<const T*>(packed)),
         result_(static_cast<S*>(in_backprop)),
@@ -145,50 +128,10 @@ class Runner {
                     [&](int, int64_t task) {
                       const int64_t end = std::min(tasks, (task + 1) * group);
                       for (int64_t i = task * group; i < end; ++i) {
-                        ConvertRow(images_.begin + i / read_.size(), read_.begin + i % read_.size(),
-                                   to + i * row_elements);
+                        mover_.ConvertRow(source_, images_.begin + i / read_.size(),
+                                          read_.begin + i % read_.size(), to + i * row_elements);
                       }
                     });
-  }
-
-  // One row of one image to [column][channel].
-  void ConvertRow(int64_t image, int64_t row, T* to) {
-    const int64_t columns = p_.columns.out;
-    const int64_t channels = p_.out_channels;
-    const Positions positions = PositionsOf(plan_.out_channel_position);
-    if (p_.layout == Layout::kNhwc) {
-      const S* from = source_ + (image * p_.rows.out + row) * columns * channels;
-      if (positions.identity()) return ToCompute(from, to, columns * channels);
-      T line[kLine];
-      for (int64_t w = 0; w < columns; ++w, from += channels, to += channels) {
-        for (int64_t c = 0; c < channels; c += kLine) {
-          const int64_t count = std::min(kLine, channels - c);
-          ToCompute(from + c, line, count);
-          for (int64_t i = 0; i < count; ++i) to[positions(c + i)] = line[i];
-        }
-      }
-      return;
-    }
-    const int64_t plane = p_.rows.out * columns;
-    const S* const from = source_ + image * channels * plane + row * columns;
-    T lines[kLines * kLine];
-    for (int64_t c = 0; c < channels; c += kLines) {
-      const int64_t count = std::min(kLines, channels - c);
-      for (int64_t w = 0; w < columns; w += kLine) {
-        const int64_t width = std::min(kLine, columns - w);
-        for (int64_t i = 0; i < count; ++i) {
-          ToCompute(from + (c + i) * plane + w, lines + i * kLine, width);
-        }
-        T* const block = to + w * channels;
-        if (positions.identity()) {
-          transpose_(lines, kLine, block + c, channels, count, width);
-        } else {
-          for (int64_t i = 0; i < count; ++i) {
-            transpose_(lines + i * kLine, kLine, block + positions(c + i), channels, 1, width);
-          }
-        }
-      }
-    }
   }
 
   // Units (blocks of columns, channel group after channel group) of a task.
@@ -435,82 +378,13 @@ class Runner {
   }
 
   // Scratch [image][row][column][channel] to the result.
-  void Unstage(const Region& region, Range channels, T* staging) {
-    const int64_t width = region.columns.size();
-    const int64_t depth = channels.size();
+  void Unstage(const Region& region, Range channels, const T* staging) const {
     for (int64_t n = region.images.begin; n < region.images.end; ++n) {
       for (int64_t h = region.rows.begin; h < region.rows.end; ++h) {
-        T* const from =
-            staging + ((n - region.images.begin) * region.rows.size() + h - region.rows.begin) *
-                          width * depth;
-        if (p_.layout == Layout::kNhwc) {
-          UnstageNhwc(n, h, region.columns, channels, from);
-        } else {
-          UnstageNchw(n, h, region.columns, channels, from);
-        }
+        mover_.UnstageRow(staging, n, h, region.columns.begin, region.columns.end, channels.begin,
+                          channels.end, result_);
+        staging += region.columns.size() * channels.size();
       }
-    }
-  }
-
-  void UnstageNhwc(int64_t n, int64_t h, Range columns, Range channels, const T* from) {
-    S* to = result_ + ((n * p_.rows.in + h) * p_.columns.in + columns.begin) * p_.in_channels +
-            channels.begin;
-    const Positions positions = PositionsOf(plan_.in_channel_position);
-    if (positions.identity() && channels.size() == p_.in_channels) {
-      return ToStorage(from, to, columns.size() * channels.size());
-    }
-    T line[kLine];
-    for (int64_t w = 0; w < columns.size(); ++w, from += channels.size(), to += p_.in_channels) {
-      if (positions.identity()) {
-        ToStorage(from, to, channels.size());
-        continue;
-      }
-      for (int64_t c = 0; c < channels.size(); c += kLine) {
-        const int64_t count = std::min(kLine, channels.size() - c);
-        for (int64_t i = 0; i < count; ++i) line[i] = from[positions(c + i)];
-        ToStorage(line, to + c, count);
-      }
-    }
-  }
-
-  void UnstageNchw(int64_t n, int64_t h, Range columns, Range channels, const T* from) {
-    const int64_t plane = p_.rows.in * p_.columns.in;
-    const int64_t depth = channels.size();
-    const Positions positions = PositionsOf(plan_.in_channel_position);
-    S* const to =
-        result_ + (n * p_.in_channels + channels.begin) * plane + h * p_.columns.in + columns.begin;
-    T lines[kLines * kLine];
-    for (int64_t c = 0; c < depth; c += kLines) {
-      const int64_t count = std::min(kLines, depth - c);
-      for (int64_t w = 0; w < columns.size(); w += kLine) {
-        const int64_t width = std::min(kLine, columns.size() - w);
-        const T* const block = from + w * depth;
-        if (positions.identity()) {
-          transpose_(block + c, depth, lines, kLine, width, count);
-        } else {
-          for (int64_t i = 0; i < count; ++i) {
-            transpose_(block + positions(c + i), depth, lines + i * kLine, kLine, width, 1);
-          }
-        }
-        for (int64_t i = 0; i < count; ++i) {
-          ToStorage(lines + i * kLine, to + (c + i) * plane + w, width);
-        }
-      }
-    }
-  }
-
-  void ToCompute(const S* from, T* to, int64_t count) const {
-    if constexpr (std::is_same_v<S, T>) {
-      std::copy(from, from + count, to);
-    } else {
-      kernels::Widen(convert_, from, to, count);
-    }
-  }
-  void ToStorage(const T* from, S* to, int64_t count) const {
-    if constexpr (std::is_same_v<S, T>) {
-      std::copy(from, from + count, to);
-    } else {
-      kernels::Narrow(convert_, from, to, count);
     }
   }
 
@@ -518,8 +392,7 @@ class Runner {
   const Problem& p_;
   const kernels::GemmFamily<T>& gemm_;
   const kernels::LanesFamily<T>& lanes_;
-  const kernels::ConvertFamily& convert_;
-  const kernels::TransposeKernel<T> transpose_;
+  const TensorMover<S, T> mover_;
   const S* const source_;
   const T* const packed_;
   S* const result_;

@@ -118,7 +118,7 @@ class Runner {
     if (p_.layout == Layout::kNchw) {
       const S* from = source_ + (image * p_.out_channels * p_.rows.out + row) * p_.columns.out;
       for (int64_t k = 0; k < p_.out_channels; ++k) {
-        ToCompute(from + begin, to + k * lines.pitch + before, end - begin);
+        kernels::Widen(convert_, from + begin, to + k * lines.pitch + before, end - begin);
         from += p_.rows.out * p_.columns.out;
       }
       return;
@@ -135,7 +135,8 @@ class Runner {
         for (int64_t k = 0; k < p_.out_channels; k += kLine) {
           const int64_t depth = std::min(kLine, p_.out_channels - k);
           for (int64_t i = 0; i < count; ++i) {
-            ToCompute(from + (w + i) * p_.out_channels + k, block + i * kLine, depth);
+            kernels::Widen(convert_, from + (w + i) * p_.out_channels + k, block + i * kLine,
+                           depth);
           }
           transpose_(block, kLine, to + k * lines.pitch + before + w, lines.pitch, count, depth);
         }
@@ -244,30 +245,15 @@ class Runner {
         for (int64_t j = 0; j < length; j += kLine) {
           const int64_t count = std::min(kLine, length - j);
           if (step == 1) {
-            ToStorage(from + j, to + j, count);
+            kernels::Narrow(convert_, from + j, to + j, count);
           } else if constexpr (std::is_same_v<S, T>) {
             for (int64_t x = 0; x < count; ++x) to[(j + x) * step] = from[j + x];
           } else {
-            ToStorage(from + j, line, count);
+            kernels::Narrow(convert_, from + j, line, count);
             for (int64_t x = 0; x < count; ++x) to[(j + x) * step] = line[x];
           }
         }
       }
-    }
-  }
-
-  void ToCompute(const S* from, T* to, int64_t count) const {
-    if constexpr (std::is_same_v<S, T>) {
-      std::copy(from, from + count, to);
-    } else {
-      kernels::Widen(convert_, from, to, count);
-    }
-  }
-  void ToStorage(const T* from, S* to, int64_t count) const {
-    if constexpr (std::is_same_v<S, T>) {
-      std::copy(from, from + count, to);
-    } else {
-      kernels::Narrow(convert_, from, to, count);
     }
   }
 

@@ -2,6 +2,7 @@
 #ifndef DGRAD_KERNELS_CONVERT_CONVERT_H_
 #define DGRAD_KERNELS_CONVERT_CONVERT_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "src/base/dtype.h"
@@ -20,7 +21,7 @@ struct ConvertFamily {
 
 const ConvertFamily& Convert(Isa isa);
 
-// By type; plain copies where nothing is to convert.
+// By type.
 inline void Widen(const ConvertFamily& f, const Float16* from, float* to, int64_t count) {
   f.widen_f16(from, to, count);
 }
@@ -32,6 +33,16 @@ inline void Narrow(const ConvertFamily& f, const float* from, Float16* to, int64
 }
 inline void Narrow(const ConvertFamily& f, const float* from, BFloat16* to, int64_t count) {
   f.narrow_bf16(from, to, count);
+}
+
+// Nothing to convert: a copy.
+template <typename T>
+void Widen(const ConvertFamily&, const T* from, T* to, int64_t count) {
+  std::copy(from, from + count, to);
+}
+template <typename T>
+void Narrow(const ConvertFamily&, const T* from, T* to, int64_t count) {
+  std::copy(from, from + count, to);
 }
 
 }  // namespace dgrad::kernels
