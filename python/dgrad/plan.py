@@ -206,9 +206,10 @@ def _remake(*arguments: Any) -> Plan:
 def _dtype(dtype: npt.DTypeLike) -> np.dtype:
     if dtype is None:  # NumPy reads None as float64
         raise TypeError("dtype must be a NumPy type or its name; given None")
-    found: np.dtype
+    if isinstance(dtype, str) and dtype == "bfloat16":
+        dtype = ml_dtypes.bfloat16
     try:
-        found = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+        found: np.dtype = np.dtype(dtype)
     except TypeError as error:
         raise TypeError(f"dtype must be a NumPy type or its name: {error}") from error
     return found
