@@ -7,8 +7,8 @@
  *                             filter[kh, kw, c, oc] * out_backprop[n, oh, ow, oc]
  *                             for oh * stride_h + kh * dilation_h - pad_top = h, the same in w
  *
- * with groups: c and oc run inside one group. This is TensorFlow's conv2d_backprop_input and equally
- * the forward pass of a transposed convolution.
+ * with groups: c and oc run inside one group. This is TensorFlow's conv2d_backprop_input and
+ * equally the forward pass of a transposed convolution.
  *
  * Conventions
  *   - Every function returns a dgrad_status (a few return nothing). The text of the last failure on
@@ -117,12 +117,13 @@ typedef struct dgrad_problem dgrad_problem;
 DGRAD_API dgrad_status dgrad_problem_create(const dgrad_arguments* arguments,
                                             dgrad_problem** problem);
 
-/* A problem string such as n8_h56w56c64_k3x3_oc128_s2x2_p1,1,1,1_d1x1_g1_nhwc_f32 (docs/semantics.md
- * has the grammar; defaults may be left out). */
+/* A problem string such as n8_h56w56c64_k3x3_oc128_s2x2_p1,1,1,1_d1x1_g1_nhwc_f32
+ * (docs/semantics.md has the grammar; defaults may be left out). */
 DGRAD_API dgrad_status dgrad_problem_from_string(const char* text, dgrad_problem** problem);
 
 /* Writes the problem string, zero-terminated, defaults left out. *size receives the bytes needed
- * with the zero; a buffer that is too small (or NULL) is left alone and is no error if size is given. */
+ * with the zero; a buffer that is too small (or NULL) is left alone and is no error if size is
+ * given. */
 DGRAD_API dgrad_status dgrad_problem_to_string(const dgrad_problem* problem, char* buffer,
                                                uint64_t buffer_bytes, uint64_t* size);
 

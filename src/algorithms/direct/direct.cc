@@ -83,7 +83,8 @@ double PredictCycles(const PlanContext& context, const DirectPlan& plan) {
   if (plan.converts_in) cycles += kMoved * static_cast<double>(p.out_backprop_elements());
   if (plan.stages_out) cycles += kMoved * static_cast<double>(p.in_backprop_elements());
   if (!context.filter_packed) {
-    cycles += kMoved * static_cast<double>(plan.packed_filter_bytes / plan.compute_size);
+    cycles += kMoved * static_cast<double>(plan.packed_filter_bytes) /
+              static_cast<double>(plan.compute_size);
   }
   return cycles;
 }

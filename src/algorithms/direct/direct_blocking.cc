@@ -144,12 +144,12 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
   for (;;) {
     const double tasks = static_cast<double>(grid.tasks() * plan->channel_blocks);
     if (tasks >= wanted || work / tasks < 2 * kLeastTaskWork) break;
-    if (grid.can_split() && grid.pixels() >= 2 * kGoodPixels) {
+    // Pixels first, then channels, then pixels again although tiles and reuse suffer.
+    const bool split_channels = plan->channel_blocks * 2 <= least_blocks;
+    if (grid.can_split() && grid.pixels() >= 2 * (split_channels ? kGoodPixels : kFewPixels)) {
       grid.Split();
-    } else if (plan->channel_blocks * 2 <= least_blocks) {
+    } else if (split_channels) {
       plan->channel_blocks *= 2;
-    } else if (grid.can_split() && grid.pixels() >= 2 * kFewPixels) {
-      grid.Split();
     } else {
       break;
     }
