@@ -40,6 +40,7 @@ run_ctest() {
   tail -n 4 "$log"
 }
 
+# SIGINT is ignored in what a shell starts in the background, which the tests of Ctrl-C would inherit.
 run_pytest() {
-  "$VENV/bin/python" -m pytest tests/python -q
+  env --default-signal=INT "$VENV/bin/python" -m pytest tests/python -q
 }

@@ -15,6 +15,7 @@ STEP_NAMES=()
 STEP_RESULTS=()
 STEP_SECONDS=()
 FAILED=()
+LAST_STATUS=0
 
 die() {
   echo "error: $*" >&2
@@ -33,7 +34,7 @@ logged() {
 }
 
 # step NAME COMMAND...: runs it and remembers how long it took and whether it worked, in FAILED and
-# the other arrays. Returns 0 always: a caller that tested its result (step ... || ...) would switch
+# the other arrays, and in LAST_STATUS. Returns 0 always: a caller that tested its result (step ... || ...) would switch
 # errexit off inside the command.
 step() {
   local name=$1 start=$SECONDS status
@@ -46,6 +47,7 @@ step() {
   )
   status=$?
   set -e
+  LAST_STATUS=$status
   STEP_NAMES+=("$name")
   STEP_SECONDS+=($((SECONDS - start)))
   if ((status == 0)); then
