@@ -191,7 +191,8 @@ typedef struct dgrad_plan_options {
   dgrad_accuracy accuracy;
   dgrad_isa isa;
   int32_t filter_packed;    /* non-zero: the filter will come packed, so packing costs nothing */
-  uint64_t workspace_limit; /* bytes; 0: the library's own bound. A run never uses more. */
+  uint64_t workspace_limit; /* bytes of a run's scratch memory, the packed filter apart; 0: the
+                               library's own bound */
   const char* algorithm;    /* NULL: the best one; a name forces it (dgrad_algorithm_name) */
 } dgrad_plan_options;
 

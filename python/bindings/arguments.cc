@@ -142,7 +142,7 @@ int32_t ToThreads(nb::handle value) {
   if (value.is_none()) return 0;
   const int64_t threads = ToInteger(value, "threads");
   if (threads < 1 || threads > std::numeric_limits<int32_t>::max()) {
-    ThrowInvalid("threads must be None or an integer from 1 to 2147483647; given " +
+    ThrowInvalid("threads must be None or an integer from 1 to 1024; given " +
                  std::to_string(threads));
   }
   return static_cast<int32_t>(threads);

@@ -85,7 +85,7 @@ nb::object Conv2DBackpropInput(nb::handle input_sizes, nb::handle filter, nb::ha
 void SetNumThreads(nb::handle threads) {
   const int64_t count = ToInteger(threads, "threads");
   if (count < 0 || count > std::numeric_limits<int32_t>::max()) {
-    ThrowInvalid("threads must be 0 (automatic) or an integer from 1 to 2147483647; given " +
+    ThrowInvalid("threads must be 0 (automatic) or an integer from 1 to 1024; given " +
                  std::to_string(count));
   }
   CheckStatus(dgrad_set_num_threads(static_cast<int32_t>(count)));
@@ -102,6 +102,8 @@ std::string Info() {
 NB_MODULE(_dgrad, module) {
   namespace py = dgrad_python;
   namespace nb = nanobind;
+  // A daemon thread that computes while the interpreter ends leaves its objects behind.
+  nb::set_leak_warnings(false);
   py::RegisterErrors();
   py::InitTensors();
   module.def("conv2d_backprop_input", &py::Conv2DBackpropInput, nb::arg().none(), nb::arg().none(),

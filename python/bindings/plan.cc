@@ -99,6 +99,8 @@ class Plan {
 
   nb::object Call(nb::handle filter, nb::handle out_backprop, nb::handle out) const {
     if (nb::isinstance<PackedFilter>(filter)) {
+      if (!nb::inst_ready(filter))
+        throw nb::type_error("filter is a PackedFilter that no plan made");
       Tensor incoming = ReadTensor(out_backprop, "out_backprop", problem_.dtype);
       CheckTensor(incoming, problem_.out_backprop_shape);
       return Run(problem_, plan_.get(), nullptr, nb::cast<const PackedFilter&>(filter).get(),

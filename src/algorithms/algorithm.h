@@ -14,6 +14,9 @@
 
 namespace dgrad {
 
+// Buffers may begin anywhere and are aligned inside: what a 64-byte boundary may cost.
+inline constexpr int64_t kAlignmentSlack = 63;
+
 // What a choice may look at. `threads` shapes tasks and scratch memory, never values.
 struct PlanContext {
   Isa isa = Isa::kScalar;  // resolved
@@ -27,8 +30,9 @@ struct PlanContext {
 struct AlgorithmPlan {
   virtual ~AlgorithmPlan() = default;
 
-  int64_t workspace_bytes = 0;      // scratch of run, 64-byte aligned when handed over
+  int64_t workspace_bytes = 0;      // scratch of run, kAlignmentSlack included unless 0
   int64_t packed_filter_bytes = 0;  // 64-byte aligned when handed over
+  int64_t footprint_bytes = 0;      // of the plan itself, beside its fixed fields
   double cycles = 0;                // predicted, of one thread, packing included unless told
 
   // Lines for people: blocking and sizes.

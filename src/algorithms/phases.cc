@@ -8,18 +8,22 @@
 namespace dgrad {
 
 Status SplitAxis(const Axis& axis, std::vector<Phase>* phases) {
-  constexpr int64_t kMaxPhases = int64_t{1} << 22;
+  constexpr int64_t kMaxPhases = int64_t{1} << 20;
+  constexpr int64_t kMaxCandidates = int64_t{1} << 26;  // looked at in about 0.2 s
   phases->clear();
   if (axis.in == 0 || axis.out == 0) return {};
   const int64_t divisor = std::gcd(axis.stride, axis.dilation);
   const int64_t tap_step = axis.stride / divisor;
   const int64_t shift_step = axis.dilation / divisor;
   const int64_t candidates = std::min(axis.taps, tap_step);
+  if (candidates > kMaxCandidates) {
+    return OutOfMemory("the strides split the filter into more than 67108864 phases per axis");
+  }
   for (int64_t k = 0; k < candidates; ++k) {
     const int64_t offset = k * axis.dilation - axis.pad_before;
     const int64_t shift = FloorDivide(offset, axis.stride);
     Phase phase;
-    phase.residue = offset - shift * axis.stride;
+    phase.residue = FloorModulo(offset, axis.stride);
     if (phase.residue >= axis.in) continue;
     phase.length = CeilDivide(axis.in - phase.residue, axis.stride);
     // Tap i meets index j when 0 <= j - shift(i) < out for some j of the phase.
@@ -33,7 +37,7 @@ Status SplitAxis(const Axis& axis, std::vector<Phase>* phases) {
     phase.first_shift = shift + first * shift_step;
     phase.shift_step = shift_step;
     if (static_cast<int64_t>(phases->size()) == kMaxPhases) {
-      return OutOfMemory("the strides split the filter into more than 4194304 phases per axis");
+      return OutOfMemory("the strides split the filter into more than 1048576 phases per axis");
     }
     phases->push_back(phase);
   }
@@ -64,10 +68,11 @@ Segment SegmentAt(const Phase& phase, int64_t out, int64_t j, int64_t end) {
 bool CoversAxis(const Axis& axis, const std::vector<Phase>& phases) {
   if (static_cast<int64_t>(phases.size()) != std::min(axis.stride, axis.in)) return false;
   for (const Phase& phase : phases) {
-    for (int64_t j = 0; j < phase.length;) {
-      const Segment segment = SegmentAt(phase, axis.out, j, phase.length);
-      if (segment.empty()) return false;
-      j = segment.end;
+    // Tap i meets [shift(i), shift(i) + out): the runs must begin at 0, leave no gap and end at or
+    // after the last index.
+    const bool gaps = phase.taps > 1 && phase.shift_step > axis.out;
+    if (phase.first_shift > 0 || gaps || phase.shift(phase.taps - 1) < phase.length - axis.out) {
+      return false;
     }
   }
   return true;

@@ -27,7 +27,8 @@ struct Phase {
   int64_t shift(int64_t i) const { return first_shift + i * shift_step; }
 };
 
-// Phases with at least one tap, by rising residue. OutOfMemory when there are more than 2^22.
+// Phases with at least one tap, by rising residue. OutOfMemory when there are more than 2^20, or
+// more than 2^26 residues to look at.
 Status SplitAxis(const Axis& axis, std::vector<Phase>* phases);
 
 // A run of indices [begin, end) that meet the same taps [first_tap, last_tap), which may be none.

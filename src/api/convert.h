@@ -12,7 +12,6 @@
 namespace dgrad {
 
 // The bound of every threads argument: far above any machine, low enough for fixed tables.
-inline constexpr int32_t kMaxThreads = 4096;
 
 Status CheckThreads(const char* name, int32_t threads);
 

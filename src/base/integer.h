@@ -13,6 +13,11 @@ constexpr int64_t FloorDivide(int64_t value, int64_t divisor) {
 constexpr int64_t CeilDivide(int64_t value, int64_t divisor) {
   return value / divisor + (value % divisor > 0 ? 1 : 0);
 }
+// In [0, divisor).
+constexpr int64_t FloorModulo(int64_t value, int64_t divisor) {
+  const int64_t rest = value % divisor;
+  return rest < 0 ? rest + divisor : rest;
+}
 constexpr int64_t RoundUp(int64_t value, int64_t multiple) {
   return CeilDivide(value, multiple) * multiple;
 }

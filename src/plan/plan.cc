@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/algorithms/algorithm.h"
+#include "src/base/float_environment.h"
 #include "src/kernels/isas.h"
 #include "src/plan/plan_cache.h"
 #include "src/plan/registry.h"
@@ -16,11 +17,12 @@ namespace {
 // Without a limit of the caller's, blocking aims below this and goes beyond only where nothing
 // smaller works.
 constexpr int64_t kUsualWorkspace = int64_t{192} << 20;
-constexpr int64_t kAlignment = 64;
+// Plans of many phases are large; what the cache holds stays below 128 MiB.
+constexpr int64_t kMostRemembered = int64_t{1} << 20;
 
 void* Align(void* pointer) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
-  return static_cast<std::byte*>(pointer) + (-address & (kAlignment - 1));
+  return static_cast<std::byte*>(pointer) + (-address & kAlignmentSlack);
 }
 const void* Align(const void* pointer) { return Align(const_cast<void*>(pointer)); }
 
@@ -71,14 +73,16 @@ Status Plan::Create(const Problem& problem, const PlanOptions& given,
   DGRAD_RETURN_IF_ERROR(Resolve(given, &key.options));
   std::shared_ptr<const Plan> known = FindPlan(key);
   if (known == nullptr) {
+    const FloatEnvironment environment;  // the caller's may trap
     std::shared_ptr<Plan> plan(new Plan());
     plan->problem_ = problem;
     plan->options_ = key.options;
     auto chosen = std::make_unique<Chosen>();
     DGRAD_RETURN_IF_ERROR(ChooseWithin(problem, key.options, chosen.get()));
+    const int64_t footprint = chosen->plan->footprint_bytes;
     plan->chosen_ = std::move(chosen);
     known = std::move(plan);
-    RememberPlan(key, known);
+    if (footprint <= kMostRemembered) RememberPlan(key, known);
   }
   *result = std::move(known);
   return {};
@@ -86,14 +90,11 @@ Status Plan::Create(const Problem& problem, const PlanOptions& given,
 
 const char* Plan::algorithm() const { return chosen_->algorithm->name; }
 
-int64_t Plan::workspace_bytes() const {
-  const int64_t bytes = chosen_->plan->workspace_bytes;
-  return bytes == 0 ? 0 : bytes + kAlignment - 1;
-}
+int64_t Plan::workspace_bytes() const { return chosen_->plan->workspace_bytes; }
 
 int64_t Plan::packed_filter_bytes() const {
   const int64_t bytes = chosen_->plan->packed_filter_bytes;
-  return bytes == 0 ? 0 : bytes + kAlignment - 1;
+  return bytes == 0 ? 0 : bytes + kAlignmentSlack;
 }
 
 bool Plan::SharesPackedFilter(const Plan& other) const {
@@ -103,6 +104,7 @@ bool Plan::SharesPackedFilter(const Plan& other) const {
 
 Status Plan::PackFilter(const void* filter, void* packed, Executor& executor,
                         const Control& control) const {
+  const FloatEnvironment environment;
   return chosen_->plan->PrepareFilter(filter, Align(packed), executor, control);
 }
 
@@ -120,7 +122,7 @@ Status Plan::Execute(const Run& run, Executor& executor, const Control& control)
   Scratch scratch;
   if (workspace == nullptr && chosen_->plan->workspace_bytes > 0) {
     DGRAD_RETURN_IF_ERROR(scratch.Borrow(chosen_->plan->workspace_bytes));
-    workspace = scratch.data();
+    workspace = Align(scratch.data());
   }
   return chosen_->plan->Run(run.out_backprop, packed, run.in_backprop, workspace, executor,
                             control);

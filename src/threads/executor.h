@@ -9,6 +9,9 @@
 
 namespace dgrad {
 
+// No plan uses more threads; a larger wish is an error.
+inline constexpr int kMaxThreads = 1024;
+
 class Executor {
  public:
   virtual ~Executor() = default;

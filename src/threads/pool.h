@@ -10,7 +10,6 @@
 namespace dgrad {
 
 // No more threads than this serve the library, whatever is asked for.
-inline constexpr int kMaxThreads = 1024;
 
 // DefaultPool().ParallelFor on at most `threads` threads, the caller's among them, where that one
 // stops at NumThreads(). No more than kMaxThreads take part. Workers start when too few are idle;

@@ -13,6 +13,13 @@ import dgrad
 ARGS = oracle.arguments([2, 9, 8, 4], [3, 3, 4, 6], (2, 2), "SAME")
 
 
+def test_a_packed_filter_that_no_plan_made_is_refused():
+    plan = dgrad.Plan([1, 4, 4, 2], [2, 2, 2, 3], [1] * 4, "VALID")
+    forged = dgrad.PackedFilter.__new__(dgrad.PackedFilter)
+    with pytest.raises(TypeError, match="filter"):
+        plan(forged, np.zeros((1, 3, 3, 3), np.float32))
+
+
 def make_plan(args=ARGS, **more):
     return dgrad.Plan(
         args["input_sizes"], args["filter_shape"], dtype=args["dtype"], **oracle.keywords(args), **more

@@ -1,5 +1,6 @@
 // Phase-direct implicit product, refuse and plan: "direct" for any problem, type, layout and group;
 // "grouped" for groups of few channels, depthwise included.
+#include <algorithm>
 #include <memory>
 
 #include "src/algorithms/direct/direct_plan.h"
@@ -100,6 +101,22 @@ Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_a
   plan->lanes = Lanes(problem.dtype, context.isa);
   plan->channel_groups =
       lanes_are_groups ? CeilDivide(problem.groups, plan->lanes) : problem.groups;
+  std::vector<Phase> column_phases;
+  const bool sums = problem.in_backprop_elements() > 0 && problem.out_backprop_elements() > 0 &&
+                    problem.filter_elements() > 0;
+  if (sums) {
+    DGRAD_RETURN_IF_ERROR(SplitAxis(problem.rows, &plan->row_phases));
+    DGRAD_RETURN_IF_ERROR(SplitAxis(problem.columns, &column_phases));
+  }
+  if (plan->row_phases.empty() || column_phases.empty()) {
+    // No tap lands anywhere: a result of zeros, by the zero fill alone.
+    plan->row_phases.clear();
+    plan->covers = false;
+    plan->slots = context.threads;
+    plan->cycles = static_cast<double>(problem.in_backprop_bytes()) / 32;
+    *result = std::move(plan);
+    return {};
+  }
   // A plane of one pixel or one channel lies the same way in both layouts.
   const bool nchw = problem.layout == Layout::kNchw;
   plan->converts_in =
@@ -114,17 +131,8 @@ Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_a
     plan->stages_out = true;
     plan->in_channel_position = Interleaved(problem.groups, problem.group_in_channels());
   }
-
-  DGRAD_RETURN_IF_ERROR(SplitAxis(problem.rows, &plan->row_phases));
-  std::vector<Phase> column_phases;
-  DGRAD_RETURN_IF_ERROR(SplitAxis(problem.columns, &column_phases));
   plan->covers =
       CoversAxis(problem.rows, plan->row_phases) && CoversAxis(problem.columns, column_phases);
-  if (problem.out_channels == 0) {
-    plan->row_phases.clear();
-    column_phases.clear();
-    plan->covers = false;
-  }
   GroupColumns(column_phases, problem.groups == 1 && !plan->stages_out, plan.get());
   for (const Phase& phase : plan->row_phases) {
     plan->row_taps_before.push_back(plan->row_taps_total);
@@ -146,6 +154,10 @@ Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_a
   }
   plan->packed_filter_bytes = bytes;
   DGRAD_RETURN_IF_ERROR(ChooseBlocking(context, plan.get()));
+  plan->footprint_bytes = static_cast<int64_t>(
+      plan->row_phases.size() * (sizeof(Phase) + sizeof(int64_t)) +
+      plan->column_groups.size() * sizeof(ColumnGroup) +
+      (plan->out_channel_position.size() + plan->in_channel_position.size()) * sizeof(int64_t));
   plan->cycles = PredictCycles(context, *plan);
   *result = std::move(plan);
   return {};
@@ -159,8 +171,12 @@ Status PlanDirect(const Problem& problem, const PlanContext& context,
 }
 
 std::string RefuseGrouped(const Problem& problem, const PlanContext&) {
-  if (problem.groups > 1) return {};
-  return "it needs more than one group";
+  constexpr int64_t kMostChannels = int64_t{1} << 20;  // whose order a plan remembers
+  if (problem.groups <= 1) return "it needs more than one group";
+  if (std::max(problem.in_channels, problem.out_channels) > kMostChannels) {
+    return "it serves at most 1048576 channels";
+  }
+  return {};
 }
 
 Status PlanGrouped(const Problem& problem, const PlanContext& context,

@@ -48,7 +48,7 @@ struct Grid {
 
 int64_t BandReadRows(const Axis& rows, int64_t bands) {
   const int64_t largest = CeilDivide(rows.in, bands);
-  // Any `largest` consecutive rows read at most this many.
+  // Any `largest` consecutive rows read at most this many (there is at least one tap).
   const int64_t reach = (rows.taps - 1) * rows.dilation;
   return std::min(rows.out, FloorDivide(largest - 1 + reach, rows.stride) + 1);
 }
@@ -74,7 +74,8 @@ Status ChooseBands(const PlanContext& context, DirectPlan* plan) {
       const int64_t bands = std::min(plan->row_bands * 2, p.rows.in);
       const int64_t read_rows = BandReadRows(p.rows, bands);
       // Rows that neighbouring bands both read are converted twice.
-      const bool wasteful = bands * read_rows > 2 * p.rows.out + bands;
+      const bool wasteful = static_cast<double>(bands) * static_cast<double>(read_rows) >
+                            2 * static_cast<double>(p.rows.out) + static_cast<double>(bands);
       if (wasteful && bytes <= context.workspace_limit / 2) break;
       plan->row_bands = bands;
       plan->band_read_rows = read_rows;
@@ -175,7 +176,7 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
   const int64_t tasks = grid.tasks() * plan->channel_blocks;
   const bool tiny = p.multiply_adds() < 1e6;
   plan->slots = tiny ? 1 : static_cast<int>(std::min<int64_t>(context.threads, tasks));
-  plan->workspace_bytes = plan->converted_bytes + plan->slots * plan->slot_bytes;
+  plan->workspace_bytes = plan->converted_bytes + plan->slots * plan->slot_bytes + kAlignmentSlack;
   if (plan->workspace_bytes > context.workspace_limit) {
     return OutOfMemory("workspace_limit is " + std::to_string(context.workspace_limit) +
                        " bytes; the direct algorithm needs " +

@@ -1,6 +1,6 @@
 // Few result channels: refuse, plan, prepare the filter. pixels_run.cc has the rest.
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <string>
 
 #include "src/algorithms/blocks.h"
@@ -96,7 +96,8 @@ void ChooseBlocking(const PlanContext& context, PixelsPlan* plan) {
   const int64_t tasks = p.batch * plan->row_blocks * plan->column_blocks;
   plan->slots =
       p.multiply_adds() < 1e6 ? 1 : static_cast<int>(std::min<int64_t>(context.threads, tasks));
-  plan->workspace_bytes = std::max(plan->slots * plan->slot_bytes, plan->fallback->workspace_bytes);
+  plan->workspace_bytes =
+      std::max(plan->slots * plan->slot_bytes + kAlignmentSlack, plan->fallback->workspace_bytes);
 }
 
 Status MakePlan(const Problem& problem, const PlanContext& context,
@@ -135,6 +136,10 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   plan->packed_filter_bytes = kHeaderBytes + std::max(RoundUp(elements * plan->compute_size, 64),
                                                       plan->fallback->packed_filter_bytes);
   ChooseBlocking(context, plan.get());
+  plan->footprint_bytes =
+      plan->fallback->footprint_bytes +
+      static_cast<int64_t>((plan->row_phases.size() + plan->column_phases.size()) *
+                           (sizeof(Phase) + sizeof(int64_t)));
   if (plan->workspace_bytes > context.workspace_limit) {
     return OutOfMemory("workspace_limit is " + std::to_string(context.workspace_limit) +
                        " bytes; the pixels algorithm needs " +
@@ -158,12 +163,19 @@ T Number(T value) {
   return value;
 }
 
+// By the bits: a signalling NaN must not raise.
+bool IsFinite(Float16 value) { return (value.bits & 0x7C00) != 0x7C00; }
+bool IsFinite(BFloat16 value) { return (value.bits & 0x7F80) != 0x7F80; }
+bool IsFinite(float value) { return (std::bit_cast<uint32_t>(value) & 0x7F800000) != 0x7F800000; }
+bool IsFinite(double value) {
+  constexpr uint64_t kExponent = uint64_t{0x7FF} << 52;
+  return (std::bit_cast<uint64_t>(value) & kExponent) != kExponent;
+}
+bool IsFinite(int32_t) { return true; }
+
 template <typename S>
-bool Finite(const S* filter, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    if (!std::isfinite(static_cast<double>(Number(filter[i])))) return false;
-  }
-  return true;
+bool AllFinite(const S* filter, int64_t count) {
+  return std::all_of(filter, filter + count, [](S value) { return IsFinite(value); });
 }
 
 // Channels of a block are neighbours, in the order in which the kernel takes them.
@@ -201,7 +213,7 @@ Status Prepare(const PixelsPlan& plan, const S* filter, void* packed, Executor& 
                const Control& control) {
   auto* const header = static_cast<Header*>(packed);
   std::byte* const payload = static_cast<std::byte*>(packed) + kHeaderBytes;
-  header->finite = Finite(filter, plan.problem.filter_elements());
+  header->finite = AllFinite(filter, plan.problem.filter_elements()) ? 1 : 0;
   if (header->finite == 0) {
     return plan.fallback->PrepareFilter(filter, payload, executor, control);
   }

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 
+#include "src/problem/problem_string.h"
 #include "tests/support/check.h"
 
 namespace dgrad::testing {
@@ -65,6 +67,8 @@ TEST(PlanTest, KeepsTheWorkspaceLimit) {
   options.threads = 2;
   const auto plan = MakePlan(problem, options);
   EXPECT_LE(plan->workspace_bytes(), 8 << 20);
+  options.workspace_limit = plan->workspace_bytes();  // exactly what it needs
+  EXPECT_LE(MakePlan(problem, options)->workspace_bytes(), options.workspace_limit);
   EXPECT_GT(plan->workspace_bytes(), 0);
   options.workspace_limit = 1000;
   std::shared_ptr<const Plan> none;
@@ -103,6 +107,56 @@ TEST(PlanTest, EmptyTensors) {
       for (int64_t e = 0; e < result.elements(); ++e) ASSERT_EQ(result.At(e), 0);
     }
   }
+}
+
+// Legal problems whose sizes once misled the blocking.
+TEST(PlanTest, OddProblems) {
+  struct Odd {
+    const char* problem;
+    int threads;
+    int64_t workspace_limit;
+  };
+  for (const Odd& odd : {
+           // No column tap lands; many groups, a small workspace.
+           Odd{"n2_h11w15c117_k3x6_oc234_s3x923937_p18,0,19,19_g39_nchw_bf16", 7, 150000},
+           // No filter rows, and a dilation beyond all sizes.
+           Odd{"h4w4c8_k0x1_oc64_pvalid_d200000x1_f16", 2, 0},
+           Odd{"h4w4c8_k0x1_oc64_pvalid_d2x1_nchw", 2, 0},
+       }) {
+    SCOPED_TRACE(odd.problem);
+    for (const char* algorithm : {"", "direct"}) {
+      PlanOptions options;
+      options.threads = odd.threads;
+      options.workspace_limit = odd.workspace_limit;
+      options.algorithm = algorithm;
+      const auto plan = MakePlan(odd.problem, options);
+      const Tensor result = RunPlan(*plan, 1, Fill::kIntegers);
+      EXPECT_TRUE(MatchesReference(plan->problem(), 1, Fill::kIntegers, result));
+    }
+  }
+}
+
+// Planning never takes time or memory for sizes that no tensor has.
+TEST(PlanTest, HugeProblemsAreQuick) {
+  const auto start = std::chrono::steady_clock::now();
+  for (const char* problem : {
+           "h4w4c1_k1099511627776x1_oc0_s1x2199023255552_psame",
+           "n0_h1099511627776w1c1_k1099511627776x0_oc1_psame",
+           "h1099511627776w1c1_k1099511627776x1_oc1_psame",
+           "h1099511627776w1c1_k1099511627776x1_oc1_s1099511627776x1_psame",
+           "n0_h1w1c134217728_k0x1_oc67108864_g2_nchw",
+           "h1w1c134217728_k1x1_oc134217728_g134217728",
+       }) {
+    SCOPED_TRACE(problem);
+    Problem parsed;
+    const Status status = ParseProblem(problem, &parsed);
+    if (!status.ok()) continue;  // its error is the answer
+    std::shared_ptr<const Plan> plan;
+    const Code code = Plan::Create(parsed, {}, &plan).code();
+    EXPECT_TRUE(code == Code::kOk || code == Code::kOutOfMemory);
+  }
+  // Minutes or forever when it goes wrong.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 
 TEST(PlanTest, CancelledRunsSaySo) {
