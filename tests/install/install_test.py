@@ -169,7 +169,8 @@ def requests(folder):
             ("REQUIRED;COMPONENTS;shared;OPTIONAL_COMPONENTS;nonsense", True,
              "found: 1; shared TRUE; static ; nonsense FALSE"),
             ("COMPONENTS;nonsense", True, "found: 0"),
-            ("REQUIRED;COMPONENTS;nonsense", False, "There is no component nonsense; installed are: shared;static"),
+            ("REQUIRED;COMPONENTS;nonsense", False,
+             "There is no component nonsense; installed are: shared;static"),
             # A file of that name exists, but it is no component.
             (f"REQUIRED;COMPONENTS;static-{os.environ['TEST_CONFIGURATION']}", False,
              "There is no component static-"),
