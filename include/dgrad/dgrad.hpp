@@ -25,6 +25,10 @@
 #ifndef DGRAD_DGRAD_HPP_
 #define DGRAD_DGRAD_HPP_
 
+#if __cplusplus < 202002L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 202002L)
+#error "dgrad.hpp needs C++20 (-std=c++20); older C++ can use dgrad.h"
+#endif
+
 #include <dgrad/dgrad.h>
 
 #include <array>

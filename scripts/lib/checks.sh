@@ -30,10 +30,10 @@ check_tidy() {
   }
 }
 
-# run_ctest PRESET: prints the closing lines, or all that failed.
+# run_ctest PRESET [OPTION...]: prints the closing lines, or all that failed.
 run_ctest() {
   local log=$LOGS/ctest-$1.log
-  if ! ctest --preset "$1" -j "$JOBS" --no-tests=error >"$log" 2>&1; then
+  if ! ctest --preset "$1" "${@:2}" -j "$JOBS" --no-tests=error >"$log" 2>&1; then
     grep -v ' Passed ' "$log" | tail -n 200
     return 1
   fi

@@ -57,7 +57,7 @@ build() {
 # The package in .venv, built from this tree; skipped when its sources did not change.
 install_package() {
   local stamp
-  stamp=$(hash_of src include python pyproject.toml CMakeLists.txt README.md LICENSE \
+  stamp=$(hash_of src include python cmake pyproject.toml CMakeLists.txt README.md LICENSE \
     "$VENV/setup-stamp")
   if [[ $(cat "$VENV/package-stamp" 2>/dev/null) == "$stamp" ]]; then return 0; fi
   rm -f "$VENV/package-stamp"
