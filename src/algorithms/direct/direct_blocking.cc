@@ -156,32 +156,49 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
     }
   }
 
-  plan->pixel_limit = std::min(grid.pixels(), kMaxPixels);
+  // Scratch of one slot. Smaller regions, then smaller shares of channels, until one slot keeps the
+  // caller's limit; so whether a plan exists does not hang on the number of threads.
+  const auto set_slot_bytes = [&] {
+    plan->pixel_limit = std::min(grid.pixels(), kMaxPixels);
+    plan->steps_bytes = RoundUp(kMaxSteps * static_cast<int64_t>(sizeof(kernels::GemmStep)), 64);
+    plan->offsets_bytes =
+        RoundUp(2 * plan->pixel_limit * static_cast<int64_t>(sizeof(int64_t)), 64);
+    if (plan->stages_out) {
+      // Channels of a task: whole units, which differ in size by one block of at most 3 vectors.
+      const int64_t channels =
+          plan->channel_blocks == 1
+              ? p.in_channels
+              : std::min(p.in_channels,
+                         CeilDivide(least_blocks, plan->channel_blocks) *
+                             std::min<int64_t>(3 * plan->lanes, p.group_in_channels()));
+      plan->staging_bytes = RoundUp(grid.results() * channels * plan->compute_size, 64);
+    }
+    plan->slot_bytes = plan->steps_bytes + plan->offsets_bytes + plan->staging_bytes;
+  };
+  set_slot_bytes();
+  const int64_t available = context.workspace_limit - plan->converted_bytes - kAlignmentSlack;
+  while (plan->slot_bytes > available) {
+    if (grid.can_split()) {
+      grid.Split();
+    } else if (plan->channel_blocks * 2 <= least_blocks) {
+      plan->channel_blocks *= 2;
+    } else {
+      return OutOfMemory(
+          "workspace_limit is " + std::to_string(context.workspace_limit) +
+          " bytes; the direct algorithm needs " +
+          std::to_string(plan->converted_bytes + plan->slot_bytes + kAlignmentSlack));
+    }
+    set_slot_bytes();
+  }
   plan->shared_filter_bytes = plan->lanes_are_groups ? GetCacheSizes().l1d / 2 : l2 / 4;
   plan->pass_rows = std::max<int64_t>(
       kMaxTerms, l2 / 2 / (std::min<int64_t>(most_vectors, 3) * plan->lanes * plan->compute_size));
-  plan->steps_bytes = RoundUp(kMaxSteps * static_cast<int64_t>(sizeof(kernels::GemmStep)), 64);
-  plan->offsets_bytes = RoundUp(2 * plan->pixel_limit * static_cast<int64_t>(sizeof(int64_t)), 64);
-  if (plan->stages_out) {
-    // Channels of a task: whole units, which differ in size by one block of at most 3 vectors.
-    const int64_t channels =
-        plan->channel_blocks == 1
-            ? p.in_channels
-            : std::min(p.in_channels,
-                       CeilDivide(least_blocks, plan->channel_blocks) *
-                           std::min<int64_t>(3 * plan->lanes, p.group_in_channels()));
-    plan->staging_bytes = RoundUp(grid.results() * channels * plan->compute_size, 64);
-  }
-  plan->slot_bytes = plan->steps_bytes + plan->offsets_bytes + plan->staging_bytes;
   const int64_t tasks = grid.tasks() * plan->channel_blocks;
   const bool tiny = p.multiply_adds() < 1e6;
-  plan->slots = tiny ? 1 : static_cast<int>(std::min<int64_t>(context.threads, tasks));
+  plan->slots = tiny ? 1
+                     : static_cast<int>(std::min<int64_t>(
+                           {context.threads, tasks, available / plan->slot_bytes}));
   plan->workspace_bytes = plan->converted_bytes + plan->slots * plan->slot_bytes + kAlignmentSlack;
-  if (plan->workspace_bytes > context.workspace_limit) {
-    return OutOfMemory("workspace_limit is " + std::to_string(context.workspace_limit) +
-                       " bytes; the direct algorithm needs " +
-                       std::to_string(plan->workspace_bytes));
-  }
   return {};
 }
 

@@ -50,7 +50,7 @@ int64_t ReadRows(const Axis& axis, int64_t rows) {
   return std::min(axis.out, FloorDivide(rows - 1 + reach, axis.stride) + 1);
 }
 
-void ChooseBlocking(const PlanContext& context, PixelsPlan* plan) {
+Status ChooseBlocking(const PlanContext& context, PixelsPlan* plan) {
   const Problem& p = plan->problem;
   const int64_t l2 = GetCacheSizes().l2;
   plan->row_unit = std::min(p.rows.stride, p.rows.in);
@@ -87,17 +87,38 @@ void ChooseBlocking(const PlanContext& context, PixelsPlan* plan) {
          plan->row_blocks * 2 <= row_units && block_rows() / p.rows.stride >= 4 * halo) {
     plan->row_blocks *= 2;
   }
-  plan->steps_bytes = RoundUp(kMaxSteps * static_cast<int64_t>(sizeof(kernels::GemmStep)), 64);
-  plan->offsets_bytes = RoundUp(2 * product_vectors() * static_cast<int64_t>(sizeof(int64_t)), 64);
-  plan->lines_bytes = RoundUp(ReadRows(p.rows, block_rows()) * line_bytes(), 64);
-  const int64_t staging =
-      RoundUp(product_vectors() * plan->lanes * p.in_channels * plan->compute_size, 64);
-  plan->slot_bytes = plan->steps_bytes + plan->offsets_bytes + plan->lines_bytes + staging;
+  // Scratch of one slot. Smaller regions until one slot keeps the caller's limit; so whether a plan
+  // exists does not hang on the number of threads.
+  const auto set_slot_bytes = [&] {
+    plan->steps_bytes = RoundUp(kMaxSteps * static_cast<int64_t>(sizeof(kernels::GemmStep)), 64);
+    plan->offsets_bytes =
+        RoundUp(2 * product_vectors() * static_cast<int64_t>(sizeof(int64_t)), 64);
+    plan->lines_bytes = RoundUp(ReadRows(p.rows, block_rows()) * line_bytes(), 64);
+    const int64_t staging =
+        RoundUp(product_vectors() * plan->lanes * p.in_channels * plan->compute_size, 64);
+    plan->slot_bytes = plan->steps_bytes + plan->offsets_bytes + plan->lines_bytes + staging;
+  };
+  set_slot_bytes();
+  const int64_t available = context.workspace_limit - kAlignmentSlack;
+  while (plan->slot_bytes > available) {
+    int64_t& blocks = plan->row_blocks < row_units ? plan->row_blocks : plan->column_blocks;
+    const int64_t units = plan->row_blocks < row_units ? row_units : column_units;
+    if (blocks >= units) {
+      return OutOfMemory("workspace_limit is " + std::to_string(context.workspace_limit) +
+                         " bytes; the pixels algorithm needs " +
+                         std::to_string(plan->slot_bytes + kAlignmentSlack));
+    }
+    blocks = std::min(blocks * 2, units);
+    set_slot_bytes();
+  }
   const int64_t tasks = p.batch * plan->row_blocks * plan->column_blocks;
-  plan->slots =
-      p.multiply_adds() < 1e6 ? 1 : static_cast<int>(std::min<int64_t>(context.threads, tasks));
+  plan->slots = p.multiply_adds() < 1e6
+                    ? 1
+                    : static_cast<int>(std::min<int64_t>(
+                          {context.threads, tasks, available / plan->slot_bytes}));
   plan->workspace_bytes =
       std::max(plan->slots * plan->slot_bytes + kAlignmentSlack, plan->fallback->workspace_bytes);
+  return {};
 }
 
 Status MakePlan(const Problem& problem, const PlanContext& context,
@@ -135,16 +156,11 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
       row_taps_total * plan->column_taps_total * problem.in_channels * problem.out_channels;
   plan->packed_filter_bytes = kHeaderBytes + std::max(RoundUp(elements * plan->compute_size, 64),
                                                       plan->fallback->packed_filter_bytes);
-  ChooseBlocking(context, plan.get());
+  DGRAD_RETURN_IF_ERROR(ChooseBlocking(context, plan.get()));
   plan->footprint_bytes =
       plan->fallback->footprint_bytes +
       static_cast<int64_t>((plan->row_phases.size() + plan->column_phases.size()) *
                            (sizeof(Phase) + sizeof(int64_t)));
-  if (plan->workspace_bytes > context.workspace_limit) {
-    return OutOfMemory("workspace_limit is " + std::to_string(context.workspace_limit) +
-                       " bytes; the pixels algorithm needs " +
-                       std::to_string(plan->workspace_bytes));
-  }
   constexpr double kMoved = 1.0;  // cycles of an element that is turned, read or written
   const auto row_taps = static_cast<double>(row_taps_total) *
                         static_cast<double>(CeilDivide(problem.rows.in, problem.rows.stride));

@@ -70,6 +70,18 @@ TEST(PlanTest, KeepsTheWorkspaceLimit) {
   options.workspace_limit = plan->workspace_bytes();  // exactly what it needs
   EXPECT_LE(MakePlan(problem, options)->workspace_bytes(), options.workspace_limit);
   EXPECT_GT(plan->workspace_bytes(), 0);
+  // A small workspace means smaller tasks and fewer threads, not other values.
+  for (const char* small : {"h40w50c64_k3x3_oc32_p1,1,1,1_nchw_f16", "h90w90c3_k5x5_oc16_psame"}) {
+    options.threads = 5;
+    options.workspace_limit = 0;
+    const Tensor wanted = RunPlan(*MakePlan(small, options), 1, Fill::kReal);
+    for (const int64_t limit : {200000, 400000, 1000000}) {
+      options.workspace_limit = limit;
+      const auto limited = MakePlan(small, options);
+      EXPECT_LE(limited->workspace_bytes(), limit);
+      EXPECT_TRUE(RunPlan(*limited, 1, Fill::kReal).SameBits(wanted));
+    }
+  }
   options.workspace_limit = 1000;
   std::shared_ptr<const Plan> none;
   const Status status = Plan::Create(Parse(problem), options, &none);
