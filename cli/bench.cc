@@ -235,7 +235,7 @@ void AddBench(CLI::App& app, Action* action) {
       ->expected(2);
   command->add_option("--seconds", flags->seconds, "Time for each problem (default: 0.5)")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 3600.0), "");
+      ->check(CLI::Range(0.0, 3600.0).description(""));
   command->add_flag("--unpacked", flags->unpacked, "Pack the filter in every run");
   flags->plan.Add(*command);
   command->callback([=] { *action = [flags] { return Run(*flags); }; });

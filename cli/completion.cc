@@ -34,16 +34,13 @@ std::string OptionsOf(const CLI::App& command) {
 std::string CasesOf(const CLI::App& command) {
   std::string cases;
   for (const CLI::Option* option : command.get_options()) {
-    if (option->get_positional() || option->get_type_size() == 0) continue;
-    std::string words = option->get_type_name();
-    const bool file = words == "FILE";
+    if (option->get_positional() || option->get_items_expected_max() == 0) continue;
+    const std::string type = option->get_type_name();
+    const bool file = type == "FILE";
+    // "a|b" are words to offer; a name alone, such as N, is not.
+    std::string words = type.find('|') == std::string::npos ? "" : type;
     for (char& c : words) {
       if (c == '|') c = ' ';
-    }
-    // A name alone, such as N, is no word to offer.
-    if (!file && words == option->get_type_name() &&
-        words.find_first_of("abcdefghijklmnopqrstuvwxyz") == std::string::npos) {
-      words.clear();
     }
     std::vector<std::string> patterns;
     for (const std::string& name : NamesOf(*option)) {

@@ -33,6 +33,22 @@ std::string ParseIntegers(const std::string& text, std::vector<int64_t>* values)
   }
 }
 
+// "64m"; false if it is anything else or above 2^63 - 1.
+bool ParseBytes(std::string_view text, uint64_t* bytes) {
+  constexpr std::string_view kUnits = "kmg";
+  size_t unit = kUnits.npos;
+  if (!text.empty()) unit = kUnits.find(static_cast<char>(text.back() | 0x20));
+  int shift = 0;
+  if (unit != kUnits.npos) {
+    text.remove_suffix(1);
+    shift = 10 * static_cast<int>(unit + 1);
+  }
+  int64_t value = 0;
+  if (!ParseInteger(text, &value) || value < 0 || value > INT64_MAX >> shift) return false;
+  *bytes = static_cast<uint64_t>(value) << shift;
+  return true;
+}
+
 }  // namespace
 
 CLI::Option* AddChoice(CLI::App& command, const std::string& name, std::string* value,
@@ -41,9 +57,7 @@ CLI::Option* AddChoice(CLI::App& command, const std::string& name, std::string* 
     if (std::find(words.begin(), words.end(), given) != words.end()) return "";
     return Quote(given) + " is none of " + Join(words, ", ");
   };
-  return command.add_option(name, *value, description)
-      ->type_name(Join(words, "|"))
-      ->check(check, "");
+  return command.add_option(name, *value, description)->type_name(Join(words, "|"))->check(check);
 }
 
 CLI::Option* AddIntegers(CLI::App& command, const std::string& name, std::vector<int64_t>* values,
@@ -60,16 +74,20 @@ void PlanFlags::Add(CLI::App& command) {
   for (const auto& known : kIsas) isas.emplace_back(known.second);
   command.add_option("--threads", threads, "Number of threads; 0: all that the process may use")
       ->type_name("N")
-      ->check(CLI::Range(0, 1 << 16), "");
+      ->check(CLI::Range(0, 1 << 16).description(""));
   AddChoice(command, "--accuracy", &accuracy, {"fast", "strict"},
             "fast may use transforms, strict sums directly (default: fast)");
   AddChoice(command, "--isa", &isa, isas, "Upper bound of the instruction set");
   AddChoice(command, "--algorithm", &algorithm, algorithms(), "Forces an algorithm");
+  const auto take = [this](const std::string& text) {
+    if (!ParseBytes(text, &workspace_limit)) {
+      throw CLI::ValidationError("--workspace-limit", Quote(text) + " is no number of bytes");
+    }
+  };
   command
-      .add_option(
-          "--workspace-limit", workspace_limit,
-          "Most scratch memory of a run in bytes; k, m, g may follow; 0: the library's bound")
-      ->transform(CLI::AsSizeValue(false), "")
+      .add_option_function<std::string>(
+          "--workspace-limit", take,
+          "Most scratch memory of a run; k, m or g may follow; 0: the library's own bound")
       ->type_name("BYTES");
 }
 

@@ -1,8 +1,10 @@
 // dgrad: the library on the command line.
 #include <dgrad/dgrad.hpp>
+#include <memory>
 #include <new>
 
 #include "command.h"
+#include "help.h"
 #include "interrupt.h"
 #include "stream.h"
 #include "text.h"
@@ -54,7 +56,7 @@ int Run(int argc, char** argv) {
   app.set_version_flag("--version", "dgrad " + version(), "Print the version and end");
   app.set_help_flag("-h,--help", "Print this help and end");
   app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
+  app.formatter(std::make_shared<HelpFormatter>());  // before the commands, which take it over
   Action action;
   AddRun(app, &action);
   AddExplain(app, &action);

@@ -32,7 +32,7 @@ std::string Entry(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) names += ", --" + name;
   std::string entry =
       ".TP\n\\fB" + Roff(names.empty() ? option.get_name() : names.substr(2)) + "\\fR";
-  if (!names.empty() && option.get_type_size() != 0) {
+  if (!names.empty() && option.get_items_expected_max() != 0) {
     entry += " \\fI" + Roff(option.get_type_name()) + "\\fR";
   }
   return entry + "\n" + Roff(option.get_description()) + "\n";
