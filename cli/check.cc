@@ -98,12 +98,13 @@ std::string CheckProblem(const Problem& problem, const Flags& flags, Progress* p
       if (!direct && !refusal(problem, algorithm, options).empty()) continue;
       StopIfInterrupted();
       options.algorithm = algorithm;
-      progress->Tell(text + ": " + algorithm + " on " + NameOf(isa));
+      const std::string where = algorithm + " on " + NameOf(isa);
+      progress->Tell(text + ": " + where);
       serves = true;
       const std::string trouble = CheckOne(problem, operands, oracle, options, direct, tally);
-      if (!trouble.empty()) failures += "\n  " + algorithm + " on " + NameOf(isa) + ": " + trouble;
+      if (!trouble.empty()) failures.append("\n  ").append(where).append(": ").append(trouble);
     }
-    if (serves) *served += (served->empty() ? "" : ", ") + algorithm;
+    if (serves) served->append(served->empty() ? "" : ", ").append(algorithm);
   }
   if (oracle.share() < 1) *served += Format(" (%.2g %% of the elements)", 100 * oracle.share());
   return failures;

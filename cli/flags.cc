@@ -20,11 +20,12 @@ std::string ParseIntegers(const std::string& text, std::vector<int64_t>* values)
   for (const char c : text) {
     if (c != ' ' && c != '[' && c != ']' && c != '(' && c != ')') plain += c;
   }
+  const std::string_view list = plain;
   values->clear();
   for (size_t at = 0;;) {
     const size_t comma = std::min(plain.find(',', at), plain.size());
     int64_t value = 0;
-    if (!ParseInteger(std::string_view(plain).substr(at, comma - at), &value)) {
+    if (!ParseInteger(list.substr(at, comma - at), &value)) {
       return Quote(text) + " is no list of integers with commas between them";
     }
     values->push_back(value);

@@ -44,8 +44,9 @@ std::string ReadHeader(ByteSource& source) {
   if (got < kMagic.size() || std::memcmp(start, kMagic.data(), kMagic.size()) != 0) {
     throw Failure(source.name() + " is neither a .npy nor a .npz file");
   }
-  if (got < sizeof(start))
+  if (got < sizeof(start)) {
     throw Failure(source.name() + " is cut short: it ends inside its header");
+  }
   const int version = start[6];
   if (version < 1 || version > 3) {
     throw Failure(Format("%s has format version %d.%d; versions 1 to 3 can be read",

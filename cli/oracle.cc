@@ -192,11 +192,9 @@ std::string Oracle::Compare(std::span<const std::byte> in_backprop, bool direct)
                     SmallestNormal(dtype);
           }
           if (std::abs(got - want) <= bound) continue;  // false for NaN
-          return Format(
-              "in_backprop[n=%lld, h=%lld, w=%lld, c=%lld] is %.9g, expected %.9g within %.3g",
-              static_cast<long long>(slice.image), static_cast<long long>(h),
-              static_cast<long long>(w), static_cast<long long>(slice.channel + c), got, want,
-              bound);
+          return "in_backprop[n=" + std::to_string(slice.image) + ", h=" + std::to_string(h) +
+                 ", w=" + std::to_string(w) + ", c=" + std::to_string(slice.channel + c) +
+                 Format("] is %.9g, expected %.9g within %.3g", got, want, bound);
         }
       }
     }

@@ -61,13 +61,14 @@ std::string ReadText(const std::string& path) {
 
 void ReadFile(const std::string& path, std::vector<ShapeLine>* lines) {
   const std::string text = ReadText(path);
+  const std::string_view whole = text;
   int number = 0;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
     ShapeLine line;
     line.where = path + ":" + std::to_string(++number);
     std::string trouble;
-    if (!ParseLine(std::string_view(text).substr(at, end - at), &line, &trouble)) {
+    if (!ParseLine(whole.substr(at, end - at), &line, &trouble)) {
       throw Failure(line.where + ": " + trouble);
     }
     at = end + 1;
