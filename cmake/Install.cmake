@@ -26,8 +26,9 @@ list(FILTER DGRAD_CXX_RUNTIME INCLUDE REGEX "^(std)?c\\+\\+$")
 list(REMOVE_DUPLICATES DGRAD_CXX_RUNTIME)
 
 # One file of targets a component.
-foreach(component shared static)
-  if(component STREQUAL "shared" OR DGRAD_BUILD_STATIC)
+foreach(component shared static cli)
+  if(component STREQUAL "shared" OR (component STREQUAL "static" AND DGRAD_BUILD_STATIC) OR
+     (component STREQUAL "cli" AND DGRAD_BUILD_CLI))
     install(EXPORT dgrad-${component} NAMESPACE dgrad::
             DESTINATION ${DGRAD_CMAKE_DIR} COMPONENT development)
   endif()

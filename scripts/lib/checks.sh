@@ -12,7 +12,7 @@ sources_in() {
 
 check_format() {
   local log=$LOGS/clang-format.log
-  sources_in include src python tests bench examples |
+  sources_in include src cli python tests bench examples |
     xargs -0 clang-format --dry-run -Werror >"$log" 2>&1 || {
     echo "clang-format -i would change:"
     grep -o '^[^ :]*' "$log" | grep / | sort -u
@@ -23,7 +23,7 @@ check_format() {
 # Needs build/clang/compile_commands.json. Not the kernels: each takes some 20 seconds, once per
 # instruction set.
 check_tidy() {
-  find src examples -name '*.cc' ! -path 'src/kernels/*' -print0 |
+  find src cli examples -name '*.cc' ! -path 'src/kernels/*' -print0 |
     xargs -0 -n 1 -P "$JOBS" clang-tidy -p build/clang --quiet >"$LOGS/clang-tidy.log" 2>&1 || {
     grep -E 'warning:|error:' "$LOGS/clang-tidy.log" | sort -u | head -n 60
     return 1
@@ -43,4 +43,9 @@ run_ctest() {
 # SIGINT is ignored in what a shell starts in the background, which the tests of Ctrl-C would inherit.
 run_pytest() {
   env --default-signal=INT "$VENV/bin/python" -m pytest tests/python -q
+}
+
+# run_cli_tests PRESET: the command line of that build.
+run_cli_tests() {
+  DGRAD_CLI=$ROOT/build/$1/cli/dgrad "$VENV/bin/python" -m pytest tests/cli -q
 }

@@ -70,6 +70,11 @@ install_package() {
   echo "$stamp" >"$VENV/package-stamp"
 }
 
+# The command line of the release build, beside the package's Python.
+install_program() {
+  install -m 755 build/release/cli/dgrad "$VENV/bin/dgrad"
+}
+
 set_up() {
   must "Debian packages" install_packages "$1"
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache

@@ -138,6 +138,9 @@ std::string Plan::Explain() const {
   std::snprintf(work, sizeof(work), "work: %.4g million multiply-adds\n",
                 problem_.multiply_adds() / 1e6);
   text += work;
+  std::snprintf(work, sizeof(work), "predicted: %.3g million cycles of one thread\n",
+                chosen_->plan->cycles / 1e6);
+  text += work;
   text += chosen_->plan->Describe();
   for (const Candidate& candidate : chosen_->candidates) {
     if (candidate.reason.empty()) continue;

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include "src/problem/problem_string.h"
 #include "tests/support/check.h"
@@ -21,7 +22,8 @@ TEST_P(ShapesTest, EveryAlgorithmGivesTheDefinition) {
   int problems = 0;
   for (std::string line; std::getline(file, line);) {
     const std::string text = line.substr(0, line.find_first_of(" #"));
-    if (text.empty()) continue;
+    // A line that begins with '!' and a status is a problem to refuse.
+    if (text.empty() || text[0] == '!') continue;
     SCOPED_TRACE(text);
     Problem problem;
     const Status status = ParseProblem(text, &problem);
@@ -46,6 +48,24 @@ INSTANTIATE_TEST_SUITE_P(Files, ShapesTest,
                            const std::string name = file.param;
                            return name.substr(0, name.find('.'));
                          });
+
+TEST(InvalidShapes, AreRefused) {
+  constexpr std::string_view kMark = "!invalid_argument ";
+  std::ifstream file(std::string(DGRAD_SOURCE_DIR) + "/shapes/invalid.txt");
+  ASSERT_TRUE(file);
+  int problems = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    SCOPED_TRACE(line);
+    ASSERT_TRUE(line.starts_with(kMark));
+    const std::string rest = line.substr(kMark.size());
+    Problem problem;
+    EXPECT_EQ(ParseProblem(rest.substr(0, rest.find_first_of(" #")), &problem).code(),
+              Code::kInvalidArgument);
+    ++problems;
+  }
+  EXPECT_GE(problems, 20);
+}
 
 }  // namespace
 }  // namespace dgrad::testing

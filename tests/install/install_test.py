@@ -77,7 +77,8 @@ def check_layout(prefix):
     found = {path.relative_to(prefix).as_posix() for path in files_below(prefix)}
     # The command line is part of the installation where it was built.
     cli = {name for name in found if re.fullmatch(
-        rf"bin/dgrad|{re.escape(LIBDIR)}/cmake/dgrad/dgrad-cli(-\w+)?\.cmake|share/man/.*", name)}
+        rf"bin/dgrad|{re.escape(LIBDIR)}/cmake/dgrad/dgrad-cli(-\w+)?\.cmake|share/man/.*|"
+        r"share/bash-completion/.*", name)}
     missing, extra = expected_files() - found, found - cli - expected_files()
     expect(not missing and not extra, f"missing {sorted(missing)}, extra {sorted(extra)}")
 
@@ -252,7 +253,8 @@ def deb(folder):
            "wrong fields")
     depends = re.findall(r"([a-z][a-z0-9+.-]+)(?: \([^)]*\))?", re.search(r"^Depends: (.*)$", fields,
                                                                          re.MULTILINE).group(1))
-    expect({"libc6", "libstdc++6"} <= set(depends) <= {"libc6", "libstdc++6", "libgcc-s1"},
+    # libzip4: the command line alone, where it was built.
+    expect({"libc6", "libstdc++6"} <= set(depends) <= {"libc6", "libstdc++6", "libgcc-s1", "libzip4"},
            f"depends on {depends}")
     expect(run("dpkg-deb", "-I", archive, "shlibs").split() ==
            ["libdgrad", soversion(), "dgrad", "(>=", VERSION + ")"], "wrong shlibs")
