@@ -20,16 +20,15 @@ namespace dgrad::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "Times are medians of one run with a packed filter (--unpacked: a plain one). GFLOP/s count "
-    "two "
-    "operations a multiply-add of the definition. The peak is what a loop of multiply-adds reaches "
-    "on "
-    "as many threads right before and after the problem. Each result is compared with the "
-    "reference "
-    "before it is timed. The intervals of --compare are 95 % ones of the ratio of the medians, "
-    "from "
-    "the spread within both runs; what differs between the runs (other programs, the clock) is not "
-    "in them, but a change of the peak is told.\n"
+    "Times are medians of one run with a packed filter (--unpacked: a plain one). All problems are "
+    "timed in several passes, in memory of its own each, so that their spread is that of the "
+    "machine and not of one moment; the rows appear in the last pass. GFLOP/s count two operations "
+    "a "
+    "multiply-add of the definition, those that padding clips included. The peak is what a loop of "
+    "multiply-adds reaches on as many threads right before and after the problem. Each result is "
+    "compared with the reference before it is timed. --compare tells changes with 95 % intervals, "
+    "from the spread between passes: compare runs of the same machine, made one soon after the "
+    "other.\n"
     "\n"
     "Examples:\n"
     "  dgrad bench shapes/suite.txt\n"
@@ -38,7 +37,7 @@ constexpr const char* kFooter =
 
 // In multiply-adds; only some channels are compared, as dgrad check does it thoroughly.
 constexpr double kReferenceWork = 2e6;
-constexpr size_t kFewestSamples = 5;
+constexpr size_t kFewestSamples = 3;  // of a pass
 constexpr size_t kMostSamples = 1000;
 constexpr double kSampleSeconds = 1e-3;  // shorter runs are timed several at once
 
@@ -48,6 +47,7 @@ struct Flags {
   std::vector<std::string> problems, compare;
   std::string json;
   double seconds = 0.5;
+  int passes = 5;
   bool force = false;
   bool unpacked = false;
   PlanFlags plan;
@@ -134,45 +134,44 @@ void ShowRunning(const std::string& what) {
 }
 
 void Show(const BenchRow& row) {
-  std::vector<double> sorted = row.seconds;
-  std::sort(sorted.begin(), sorted.end());
-  // Half of the samples lie within this of the median.
-  const double spread =
-      (sorted[sorted.size() * 3 / 4] - sorted[sorted.size() / 4]) / 2 / Median(sorted);
+  const std::vector<double> medians = row.PassMedians();
+  const auto [least, most] = std::minmax_element(medians.begin(), medians.end());
   const double share = row.Gflops() / row.peak_gflops;
   const std::string line = Format(
-      kRow, Duration(Median(row.seconds)).c_str(), Format("%.1f", row.Gflops()).c_str(),
-      Format("%.0f %%", 100 * share).c_str(), Format("%.1f %%", 100 * spread).c_str(),
+      kRow, Duration(row.Seconds()).c_str(), Format("%.1f", row.Gflops()).c_str(),
+      Format("%.0f %%", 100 * share).c_str(), Format("%.1f %%", 100 * (*most / *least - 1)).c_str(),
       row.algorithm.c_str(), (row.problem + (row.name.empty() ? "" : "  # " + row.name)).c_str());
   Out().Line((Out().is_terminal() ? "\r\x1b[K" : "") + line);
 }
 
-BenchRow MeasureRow(const ShapeLine& line, const Flags& flags) {
+// One pass over one problem; the first one checks the result.
+void MeasurePass(const ShapeLine& line, const Flags& flags, BenchRow* row) {
   PlanOptions options = flags.plan.Options();
   options.filter_packed = !flags.unpacked;
   Timing timing(line.problem, options);
-  timing.Check(options);
-  BenchRow row;
-  row.problem = timing.problem().to_string();
-  row.name = line.name;
-  row.algorithm = timing.plan().algorithm();
-  row.isa = NameOf(timing.plan().isa());
-  row.threads = timing.plan().threads();
-  row.packed = !flags.unpacked;
-  row.multiply_adds = timing.problem().info().multiply_adds;
+  if (row->passes.empty()) {
+    timing.Check(options);
+    row->problem = timing.problem().to_string();
+    row->name = line.name;
+    row->algorithm = timing.plan().algorithm();
+    row->isa = NameOf(timing.plan().isa());
+    row->threads = timing.plan().threads();
+    row->packed = !flags.unpacked;
+    row->multiply_adds = timing.problem().info().multiply_adds;
+  }
   const auto peak = [&] {
-    return MeasurePeak(timing.plan().isa(), timing.plan().dtype(), row.threads);
+    return MeasurePeak(timing.plan().isa(), timing.plan().dtype(), row->threads);
   };
-  row.peak_gflops = peak();
-  row.seconds = timing.Measure(flags.seconds);
-  row.peak_gflops = (row.peak_gflops + peak()) / 2;
-  return row;
+  double peaks = peak();
+  row->passes.push_back(timing.Measure(flags.seconds / flags.passes));
+  peaks += peak();
+  row->peak_gflops += peaks / (2 * flags.passes);
 }
 
 void Summarise(const std::vector<BenchRow>& rows) {
   double seconds = 0, shares = 0;
   for (const BenchRow& row : rows) {
-    seconds += Median(row.seconds);
+    seconds += row.Seconds();
     shares += row.Gflops() / row.peak_gflops;
   }
   Out().Line(Format("%zu problems, %s in all, %.0f %% of the peak on average; %s, %d threads",
@@ -197,15 +196,19 @@ int Run(const Flags& flags) {
   std::optional<OutputFile> file;
   const bool json_only = flags.json == "-";
   if (!flags.json.empty() && !json_only) file.emplace(flags.json, flags.force);
-  std::vector<BenchRow> rows;
+  std::vector<BenchRow> rows(lines.size());
   if (!json_only) {
     Out().Line(Format(kRow, "time", "GFLOP/s", "peak", "spread", "by", "problem"));
   }
-  for (const ShapeLine& line : lines) {
-    StopIfInterrupted();
-    if (!json_only) ShowRunning(line.problem);
-    rows.push_back(MeasureRow(line, flags));
-    if (!json_only) Show(rows.back());
+  for (int pass = 1; pass <= flags.passes; ++pass) {
+    for (size_t i = 0; i < lines.size(); ++i) {
+      StopIfInterrupted();
+      if (!json_only) {
+        ShowRunning(Format("%s (pass %d of %d)", lines[i].problem.c_str(), pass, flags.passes));
+      }
+      MeasurePass(lines[i], flags, &rows[i]);
+      if (!json_only && pass == flags.passes) Show(rows[i]);
+    }
   }
   if (json_only) {
     Out().Write(ToJson(rows));
@@ -236,6 +239,9 @@ void AddBench(CLI::App& app, Action* action) {
   command->add_option("--seconds", flags->seconds, "Time for each problem (default: 0.5)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 3600.0).description(""));
+  command->add_option("--passes", flags->passes, "Passes over all problems (default: 5)")
+      ->type_name("N")
+      ->check(CLI::Range(2, 1000).description(""));
   command->add_flag("--unpacked", flags->unpacked, "Pack the filter in every run");
   flags->plan.Add(*command);
   command->callback([=] { *action = [flags] { return Run(*flags); }; });

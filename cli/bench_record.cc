@@ -28,11 +28,16 @@ BenchRow RowOf(const Json& json) {
   row.packed = json["filter"].text() == "packed";
   row.multiply_adds = json["multiply_adds"].number();
   row.peak_gflops = json["peak_gflops"].number();
-  for (const Json& second : json["seconds"].items()) {
-    if (!(second.number() > 0)) throw Failure("a time is not positive");
-    row.seconds.push_back(second.number());
+  for (const Json& pass : json["passes"].items()) {
+    std::vector<double> seconds;
+    for (const Json& second : pass.items()) {
+      if (!(second.number() > 0)) throw Failure("a time is not positive");
+      seconds.push_back(second.number());
+    }
+    if (seconds.empty()) throw Failure("a pass has no times");
+    row.passes.push_back(std::move(seconds));
   }
-  if (row.seconds.empty()) throw Failure("a row has no times");
+  if (row.passes.size() < 2) throw Failure("a row has less than two passes");
   return row;
 }
 
@@ -62,7 +67,15 @@ std::string Notes(const BenchRow& a, const BenchRow& b) {
 
 }  // namespace
 
-double BenchRow::Gflops() const { return 2e-9 * multiply_adds / Median(seconds); }
+std::vector<double> BenchRow::PassMedians() const {
+  std::vector<double> medians;
+  for (const std::vector<double>& pass : passes) medians.push_back(Median(pass));
+  return medians;
+}
+
+double BenchRow::Seconds() const { return Median(PassMedians()); }
+
+double BenchRow::Gflops() const { return 2e-9 * multiply_adds / Seconds(); }
 
 std::string ToJson(const std::vector<BenchRow>& rows) {
   std::string text =
@@ -74,11 +87,13 @@ std::string ToJson(const std::vector<BenchRow>& rows) {
             Format(
                 ", \"threads\": %d, \"filter\": \"%s\", \"multiply_adds\": %.17g, "
                 "\"peak_gflops\": %.6g, \"median_seconds\": %.9g, \"gflops\": %.6g, "
-                "\"seconds\": [",
+                "\"passes\": [",
                 row.threads, row.packed ? "packed" : "plain", row.multiply_adds, row.peak_gflops,
-                Median(row.seconds), row.Gflops());
-    for (size_t i = 0; i < row.seconds.size(); ++i) {
-      text += Format(i == 0 ? "%.9g" : ", %.9g", row.seconds[i]);
+                row.Seconds(), row.Gflops());
+    for (const std::vector<double>& pass : row.passes) {
+      text += &pass == &row.passes.front() ? "[" : ", [";
+      for (size_t i = 0; i < pass.size(); ++i) text += Format(i == 0 ? "%.9g" : ", %.9g", pass[i]);
+      text += "]";
     }
     text += "]}";
   }
@@ -112,22 +127,20 @@ void CompareBenches(const std::string& path_a, const std::string& path_b) {
     const auto found = of_b.find(before.Key());
     if (found == of_b.end()) continue;
     const BenchRow& after = *found->second;
-    const double median_a = Median(before.seconds);
-    const double median_b = Median(after.seconds);
-    const Interval interval = RatioOfMedians(before.seconds, after.seconds);
+    const Change change = ChangeOf(before.PassMedians(), after.PassMedians());
     ++common;
-    log_sum += std::log(median_b / median_a);
+    log_sum += std::log(change.ratio);
     std::string verdict = "same  ";
-    if (interval.high < 1) {
+    if (change.high < 1) {
       ++faster;
       verdict = Out().Colour(32, "faster");
-    } else if (interval.low > 1) {
+    } else if (change.low > 1) {
       ++slower;
       verdict = Out().Colour(31, "slower");
     }
-    const std::string range = "[" + Percent(interval.low) + ", " + Percent(interval.high) + "]";
-    Out().Line(Format("%10s %10s %9s  %-20s %s  %s%s", Duration(median_a).c_str(),
-                      Duration(median_b).c_str(), Percent(median_b / median_a).c_str(),
+    const std::string range = "[" + Percent(change.low) + ", " + Percent(change.high) + "]";
+    Out().Line(Format("%10s %10s %9s  %-20s %s  %s%s", Duration(before.Seconds()).c_str(),
+                      Duration(after.Seconds()).c_str(), Percent(change.ratio).c_str(),
                       range.c_str(), verdict.c_str(), before.Key().c_str(),
                       Notes(before, after).c_str()));
   }

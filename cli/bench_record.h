@@ -12,12 +12,15 @@ struct BenchRow {
   int threads = 0;
   bool packed = false;
   double multiply_adds = 0;
-  double peak_gflops = 0;       // measured around this row
-  std::vector<double> seconds;  // of one run, one a sample
+  double peak_gflops = 0;  // measured around this row, the mean of all passes
+  // Seconds of one run, one a sample, in passes that have other things between them.
+  std::vector<std::vector<double>> passes;
 
   // Two runs with the same key are compared.
   std::string Key() const { return problem + (packed ? "" : " unpacked"); }
-  double Gflops() const;  // at the median
+  std::vector<double> PassMedians() const;
+  double Seconds() const;  // the median of the passes' medians
+  double Gflops() const;   // at that
 };
 
 // JSON: {"format": "dgrad-bench-1", "info": {...}, "rows": [...]}.

@@ -98,8 +98,8 @@ std::string CheckProblem(const Problem& problem, const Flags& flags, Progress* p
       if (!direct && !refusal(problem, algorithm, options).empty()) continue;
       StopIfInterrupted();
       options.algorithm = algorithm;
-      const std::string where = algorithm + " on " + NameOf(isa);
-      progress->Tell(text + ": " + where);
+      const std::string where = Format("%s on %s", algorithm.c_str(), NameOf(isa).c_str());
+      progress->Tell(Format("%s: %s", text.c_str(), where.c_str()));
       serves = true;
       const std::string trouble = CheckOne(problem, operands, oracle, options, direct, tally);
       if (!trouble.empty()) failures.append("\n  ").append(where).append(": ").append(trouble);

@@ -1,21 +1,34 @@
 #include "statistics.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <cmath>
+#include <iterator>
 
 namespace dgrad::cli {
 namespace {
 
-constexpr int kDraws = 2000;
+struct Moments {
+  double mean, variance_of_mean, freedom;
+};
 
-// The median of as many values as there are, each drawn from all of them.
-double DrawnMedian(const std::vector<double>& values, uint32_t* random) {
-  std::vector<double> drawn(values.size());
-  for (double& value : drawn) {
-    *random = *random * 1664525u + 1013904223u;
-    value = values[static_cast<size_t>(uint64_t{*random} * values.size() >> 32)];
-  }
-  return Median(std::move(drawn));
+Moments LogMoments(const std::vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  const double mean = sum / n;
+  double squares = 0;
+  for (const double value : values) squares += (std::log(value) - mean) * (std::log(value) - mean);
+  return {mean, squares / (n - 1) / n, n - 1};
+}
+
+// The 97.5 % quantile of Student's t; rounded down to a degree of freedom of the table, which errs
+// towards wide intervals.
+double StudentQuantile(double freedom) {
+  constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
+                               2.306,  2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
+                               2.131,  2.120, 2.110, 2.101, 2.093, 2.086};
+  const double most = static_cast<double>(std::size(kTable));
+  return kTable[static_cast<size_t>(std::clamp(std::floor(freedom), 1.0, most)) - 1];
 }
 
 }  // namespace
@@ -27,15 +40,16 @@ double Median(std::vector<double> values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-Interval RatioOfMedians(const std::vector<double>& a, const std::vector<double>& b) {
-  uint32_t random = 1;
-  std::vector<double> ratios(kDraws);
-  for (double& ratio : ratios) {
-    const double of_a = DrawnMedian(a, &random);
-    ratio = DrawnMedian(b, &random) / of_a;
-  }
-  std::sort(ratios.begin(), ratios.end());
-  return {ratios[kDraws * 25 / 1000], ratios[kDraws * 975 / 1000 - 1]};
+Change ChangeOf(const std::vector<double>& a, const std::vector<double>& b) {
+  const Moments of_a = LogMoments(a);
+  const Moments of_b = LogMoments(b);
+  const double variance = of_a.variance_of_mean + of_b.variance_of_mean;
+  const double squares = of_a.variance_of_mean * of_a.variance_of_mean / of_a.freedom +
+                         of_b.variance_of_mean * of_b.variance_of_mean / of_b.freedom;
+  const double freedom = squares > 0 ? variance * variance / squares : 1;
+  const double change = of_b.mean - of_a.mean;
+  const double half = StudentQuantile(freedom) * std::sqrt(variance);
+  return {std::exp(change), std::exp(change - half), std::exp(change + half)};
 }
 
 }  // namespace dgrad::cli

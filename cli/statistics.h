@@ -1,4 +1,4 @@
-// Medians, and intervals of them.
+// Medians, and intervals of their changes.
 #ifndef DGRAD_CLI_STATISTICS_H_
 #define DGRAD_CLI_STATISTICS_H_
 
@@ -8,13 +8,15 @@ namespace dgrad::cli {
 
 double Median(std::vector<double> values);  // not empty
 
-struct Interval {
-  double low, high;
+struct Change {
+  double ratio;      // b / a, of the geometric means
+  double low, high;  // its 95 % interval
 };
 
-// Where 95 % of median(b) / median(a) lie when both lists are drawn anew from themselves (the
-// percentile bootstrap, with fixed random numbers). Lists are not empty.
-Interval RatioOfMedians(const std::vector<double>& a, const std::vector<double>& b);
+// a and b: one median of each pass, positive, two at least of each. Samples within a pass resemble
+// each other more than those of different passes (memory lies elsewhere, the clock has moved), so
+// only the spread between passes tells how sure a change is: Welch's t interval of the logarithms.
+Change ChangeOf(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace dgrad::cli
 

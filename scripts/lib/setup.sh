@@ -70,9 +70,9 @@ install_package() {
   echo "$stamp" >"$VENV/package-stamp"
 }
 
-# The command line of the release build, beside the package's Python.
+# The command line and the library it needs, into .venv.
 install_program() {
-  install -m 755 build/release/cli/dgrad "$VENV/bin/dgrad"
+  logged install-program cmake --install build/release --prefix "$VENV" --component runtime
 }
 
 set_up() {

@@ -77,7 +77,8 @@ def test_bench(dgrad, tmp_path, files):
     run = json.loads((tmp_path / "a.json").read_text())
     assert run["format"] == "dgrad-bench-1" and len(run["rows"]) == 4
     for row in run["rows"]:
-        assert len(row["seconds"]) >= 5 and row["peak_gflops"] > 0 and row["gflops"] > 0
+        assert len(row["passes"]) == 5 and all(len(samples) >= 3 for samples in row["passes"])
+        assert row["peak_gflops"] > 0 and row["gflops"] > 0
     assert "--force" in dgrad(*words, "--json", "a.json", code=1).err
     dgrad(*words, "--json", "a.json", "--force", "--unpacked", "--threads", "1")
     assert files() == ["a.json"]
@@ -87,7 +88,7 @@ def test_bench(dgrad, tmp_path, files):
 def bench_file(path, factors, peak=100.0):
     rows = [{"problem": f"h{i + 1}w4c2_k1x1_oc1", "name": "", "algorithm": "direct", "isa": "avx2",
              "threads": 1, "filter": "packed", "multiply_adds": 1e6, "peak_gflops": peak,
-             "seconds": [factor * (1 + 0.01 * j) for j in range(-3, 4)]}
+             "passes": [[factor * (1 + 0.01 * j)] * 3 for j in range(-2, 3)]}
             for i, factor in enumerate(factors)]
     path.write_text(json.dumps({"format": "dgrad-bench-1", "info": {}, "rows": rows}))
 
@@ -105,6 +106,16 @@ def test_compare(dgrad, tmp_path):
                  "nul"]:
         (tmp_path / "c.json").write_text(text)
         assert "c.json" in dgrad("bench", "--compare", "a.json", "c.json", code=1).err
+    # A pass that is far off makes the change unsure.
+    bench_file(tmp_path / "c.json", [9e-4])
+    assert "faster" in dgrad("bench", "--compare", "a.json", "c.json").out.splitlines()[1]
+    run = json.loads((tmp_path / "c.json").read_text())
+    run["rows"][0]["passes"][1] = [1.2e-3] * 3
+    (tmp_path / "c.json").write_text(json.dumps(run))
+    assert " same " in dgrad("bench", "--compare", "a.json", "c.json").out.splitlines()[1]
+    run["rows"][0]["passes"] = run["rows"][0]["passes"][:1]
+    (tmp_path / "c.json").write_text(json.dumps(run))
+    assert "two passes" in dgrad("bench", "--compare", "a.json", "c.json", code=1).err
     bench_file(tmp_path / "c.json", [])
     assert "in common" in dgrad("bench", "--compare", "a.json", "c.json", code=1).err
 
@@ -128,7 +139,8 @@ def test_info(dgrad):
     ["explain", SMALL[0], "--workspace-limit", "much"],
     ["explain", SMALL[0], "--workspace-limit", "99999999999999999999"],
     ["bench", "--compare", "a.json"], ["bench", "--compare", "a", "b", "c"],
-    ["bench", SMALL[0], "--seconds", "-1"], ["completion", "fish"], ["info", "more"],
+    ["bench", SMALL[0], "--seconds", "-1"], ["bench", SMALL[0], "--passes", "1"],
+    ["completion", "fish"], ["info", "more"],
     ["run", "--filter", "f", "--out-backprop", "g", "-o", "o"],
     ["run", "--filter", "f", "--out-backprop", "g", "-o", "o", "--input-sizes", "1,x"],
     ["run", "--filter", "f", "--out-backprop", "g", "-o", "o", "--input-sizes", "1,,2"],
