@@ -438,6 +438,11 @@ std::string DirectPlan::Describe() const {
   text += "\ntasks: " + std::to_string(image_blocks) + " image x " + std::to_string(row_blocks) +
           " row x " + std::to_string(column_blocks) + " column x " +
           std::to_string(channel_blocks) + " channel blocks";
+  // The same sizes for every type.
+  const int rows = lanes_are_groups ? kernels::Lanes<float>(isa).max_rows[2]
+                                    : kernels::Gemm<float>(isa).max_rows[2];
+  text += "\ntiles: up to " + std::to_string(rows) + " pixels x 2 vectors of " +
+          std::to_string(lanes) + (lanes_are_groups ? " groups" : " channels");
   if (converts_in) {
     text += "\nout_backprop is converted in bands of " + std::to_string(band_images) +
             " images x " + std::to_string(band_read_rows) + " rows";

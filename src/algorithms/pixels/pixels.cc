@@ -265,7 +265,8 @@ std::string PixelsPlan::Describe() const {
          std::to_string(column_phases.size()) +
          " of columns\ntasks: " + std::to_string(problem.batch) + " image x " +
          std::to_string(row_blocks) + " row x " + std::to_string(column_blocks) +
-         " column blocks, vectors of " + std::to_string(lanes) + " pixels\n";
+         " column blocks, vectors of " + std::to_string(lanes) + " pixels\ntiles: up to " +
+         std::to_string(kernels::Lanes<float>(isa).max_rows[2]) + " vectors x 2 channels\n";
 }
 
 }  // namespace pixels

@@ -192,7 +192,8 @@ TEST(PlanTest, CancelledRunsSaySo) {
 
 TEST(PlanTest, ExplainNamesTheChoiceAndTheOthers) {
   const std::string text = MakePlan("h8w8c16_k3x3_oc16_p1,1,1,1")->Explain();
-  for (const char* word : {"h8w8c16", "algorithm: direct", "not grouped", "workspace", "tasks"}) {
+  for (const char* word :
+       {"h8w8c16", "algorithm: direct", "not grouped", "workspace", "tasks", "tiles"}) {
     EXPECT_NE(text.find(word), std::string::npos) << text;
   }
 }
