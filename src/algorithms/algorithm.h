@@ -56,6 +56,8 @@ struct Algorithm {
 // Of direct/: the same loops, with other lanes.
 extern const Algorithm kDirect;   // any problem
 extern const Algorithm kGrouped;  // more than one group, depthwise included
+// Of winograd/: fewer multiplications, rounded otherwise.
+extern const Algorithm kWinograd;  // one group, 2 to 5 taps a phase along an axis
 // Of pixels/: vectors of pixels.
 extern const Algorithm kPixels;  // one group, few result channels
 

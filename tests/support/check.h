@@ -22,13 +22,22 @@ std::vector<Isa> UsableIsas();
 // the same bits.
 Tensor RunPlan(const Plan& plan, uint64_t seed, Fill fill);
 
-// Exact (kIntegers, and int32 always), or within the bound of a direct sum:
-// |error| <= 8 * 2^-24 (2^-53) * S, and one rounding for half types.
+// What an algorithm's errors are measured by.
+enum class Bound {
+  // Exact (kIntegers, and int32 always), or |error| <= 8 * 2^-24 (2^-53) * S with the element's own
+  // S = sum of |filter| |out_backprop|, and one rounding for half types.
+  kSum,
+  // Transforms mix the pixels of a tile: 24 times the largest S of the image's channel.
+  kTile,
+};
+Bound BoundOf(const std::string& algorithm);
+
 ::testing::AssertionResult MatchesReference(const Problem& problem, uint64_t seed, Fill fill,
-                                            const Tensor& result);
+                                            Bound bound, const Tensor& result);
 
 // Forces `algorithm` on the problem, on every instruction set, with 1 and 3 threads, and checks
-// values; results must have the same bits for both thread counts.
+// values; results must have the same bits for both thread counts. Accuracy is strict where the
+// algorithm allows it.
 void CheckEverywhere(const std::string& problem, const std::string& algorithm, Fill fill);
 
 }  // namespace dgrad::testing

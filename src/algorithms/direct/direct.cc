@@ -91,7 +91,7 @@ double PredictCycles(const PlanContext& context, const DirectPlan& plan) {
 }
 
 Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_are_groups,
-                std::unique_ptr<const AlgorithmPlan>* result) {
+                bool may_fold, std::unique_ptr<const DirectPlan>* result) {
   auto plan = std::make_unique<DirectPlan>();
   plan->problem = problem;
   plan->isa = context.isa;
@@ -133,7 +133,7 @@ Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_a
   }
   plan->covers =
       CoversAxis(problem.rows, plan->row_phases) && CoversAxis(problem.columns, column_phases);
-  GroupColumns(column_phases, problem.groups == 1 && !plan->stages_out, plan.get());
+  GroupColumns(column_phases, may_fold && problem.groups == 1 && !plan->stages_out, plan.get());
   for (const Phase& phase : plan->row_phases) {
     plan->row_taps_before.push_back(plan->row_taps_total);
     plan->row_taps_total += phase.taps;
@@ -163,11 +163,19 @@ Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_a
   return {};
 }
 
+Status MakeAnyPlan(const Problem& problem, const PlanContext& context, bool lanes_are_groups,
+                   std::unique_ptr<const AlgorithmPlan>* plan) {
+  std::unique_ptr<const DirectPlan> made;
+  DGRAD_RETURN_IF_ERROR(MakePlan(problem, context, lanes_are_groups, true, &made));
+  *plan = std::move(made);
+  return {};
+}
+
 std::string RefuseDirect(const Problem&, const PlanContext&) { return {}; }
 
 Status PlanDirect(const Problem& problem, const PlanContext& context,
                   std::unique_ptr<const AlgorithmPlan>* plan) {
-  return MakePlan(problem, context, false, plan);
+  return MakeAnyPlan(problem, context, false, plan);
 }
 
 std::string RefuseGrouped(const Problem& problem, const PlanContext&) {
@@ -181,10 +189,16 @@ std::string RefuseGrouped(const Problem& problem, const PlanContext&) {
 
 Status PlanGrouped(const Problem& problem, const PlanContext& context,
                    std::unique_ptr<const AlgorithmPlan>* plan) {
-  return MakePlan(problem, context, true, plan);
+  return MakeAnyPlan(problem, context, true, plan);
 }
 
 }  // namespace
+
+Status MakePlanWithoutFolds(const Problem& problem, const PlanContext& context,
+                            std::unique_ptr<const DirectPlan>* plan) {
+  return MakePlan(problem, context, false, false, plan);
+}
+
 }  // namespace direct
 
 const Algorithm kDirect = {"direct", &direct::RefuseDirect, &direct::PlanDirect};

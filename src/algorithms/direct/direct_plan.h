@@ -12,6 +12,7 @@
 #define DGRAD_ALGORITHMS_DIRECT_DIRECT_PLAN_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,11 @@ struct DirectPlan : AlgorithmPlan {
 };
 
 inline constexpr int64_t kMaxPixels = 4096;
+
+// A plan of "direct" whose column groups are single phases, for algorithms that read its packed
+// filter.
+Status MakePlanWithoutFolds(const Problem& problem, const PlanContext& context,
+                            std::unique_ptr<const DirectPlan>* plan);
 
 // Task grid, bands and scratch; direct_blocking.cc.
 Status ChooseBlocking(const PlanContext& context, DirectPlan* plan);

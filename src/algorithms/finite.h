@@ -1,0 +1,31 @@
+// Whether values are finite, by their bits: a signalling NaN must not raise.
+#ifndef DGRAD_ALGORITHMS_FINITE_H_
+#define DGRAD_ALGORITHMS_FINITE_H_
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "src/base/half.h"
+
+namespace dgrad {
+
+inline bool IsFinite(Float16 value) { return (value.bits & 0x7C00) != 0x7C00; }
+inline bool IsFinite(BFloat16 value) { return (value.bits & 0x7F80) != 0x7F80; }
+inline bool IsFinite(float value) {
+  return (std::bit_cast<uint32_t>(value) & 0x7F800000) != 0x7F800000;
+}
+inline bool IsFinite(double value) {
+  constexpr uint64_t kExponent = uint64_t{0x7FF} << 52;
+  return (std::bit_cast<uint64_t>(value) & kExponent) != kExponent;
+}
+inline bool IsFinite(int32_t) { return true; }
+
+template <typename S>
+bool AllFinite(const S* values, int64_t count) {
+  return std::all_of(values, values + count, [](S value) { return IsFinite(value); });
+}
+
+}  // namespace dgrad
+
+#endif  // DGRAD_ALGORITHMS_FINITE_H_

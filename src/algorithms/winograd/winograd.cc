@@ -1,0 +1,162 @@
+// Winograd: refuse, plan, prepare the filter.
+#include "src/kernels/winograd/winograd.h"
+
+#include <algorithm>
+#include <string>
+
+#include "src/algorithms/finite.h"
+#include "src/algorithms/winograd/winograd_plan.h"
+
+namespace dgrad {
+namespace winograd {
+namespace {
+
+bool IsHalf(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
+std::string Refuse(const Problem& problem, const PlanContext& context) {
+  if (context.strict) return "accuracy is strict: it would round the sums otherwise";
+  if (problem.dtype == DType::kI32) return "it serves real types";
+  if (problem.groups != 1) return "it serves one group";
+  if (problem.in_backprop_elements() == 0 || problem.out_backprop_elements() == 0 ||
+      problem.filter_elements() == 0) {
+    return "a tensor is empty";
+  }
+  if (const char* reason = AxisTiling::Refusal(problem.rows)) return reason;
+  if (const char* reason = AxisTiling::Refusal(problem.columns)) return reason;
+  if (problem.rows.taps <= problem.rows.stride && problem.columns.taps <= problem.columns.stride) {
+    return "with one tap a phase there is nothing to save";
+  }
+  return {};
+}
+
+// Where tap (taps - 1 - i) * stride + phase of the axis, which meets point offset i, stands.
+std::vector<TapPlaces> FindTaps(const AxisTiling& tiling, const std::vector<Phase>& phases) {
+  std::vector<TapPlaces> places(static_cast<size_t>(tiling.phases()));
+  for (int q = 0; q < tiling.phases(); ++q) {
+    TapPlaces& place = places[static_cast<size_t>(q)];
+    for (int i = 0; i < kernels::kMaxTaps; ++i) place.tap[i] = -1;
+    for (int i = 0; i < tiling.taps(); ++i) {
+      const int64_t tap = int64_t{tiling.taps() - 1 - i} * tiling.phases() + q;
+      for (size_t p = 0; p < phases.size(); ++p) {
+        const int64_t index = tap - phases[p].first_tap;
+        if (index < 0 || index % phases[p].tap_step != 0) continue;
+        if (index / phases[p].tap_step >= phases[p].taps) continue;
+        place.phase = static_cast<int64_t>(p);
+        place.tap[i] = index / phases[p].tap_step;
+      }
+    }
+  }
+  return places;
+}
+
+// Cycles of one thread, on a machine with one multiply-add of a vector a cycle.
+double PredictCycles(const PlanContext& context, const WinogradPlan& plan) {
+  constexpr double kMoved = 1.5;      // an element that is converted or packed
+  constexpr double kTransform = 4.0;  // a vector of one point, in or out, both passes
+  constexpr double kFilter = 5.0;     // a vector of one point of the filter
+  const Problem& p = plan.problem;
+  const double points = static_cast<double>(p.batch) *
+                        static_cast<double>(plan.rows.total_points()) *
+                        static_cast<double>(plan.columns.total_points());
+  const double in_vectors = static_cast<double>(CeilDivide(p.out_channels, plan.lanes));
+  const double out_vectors = static_cast<double>(plan.phases() * plan.vectors);
+  // Tiles of one vector leave the multipliers waiting; so do blocks of few tiles.
+  const double tile = plan.vectors == 1 ? 0.65 : 0.85;
+  const double rows = static_cast<double>(plan.block_tiles);
+  const double short_tile = rows >= 8 ? 1.0 : (rows + 4) / 12;
+  double cycles = points * static_cast<double>(p.out_channels) * out_vectors / tile / short_tile;
+  cycles +=
+      kTransform * points * (in_vectors * static_cast<double>(plan.channel_parts) + out_vectors);
+  const double filter_times = plan.shared_filter ? 1.0 : static_cast<double>(plan.tile_blocks);
+  cycles +=
+      kFilter * filter_times * static_cast<double>(plan.planes() * p.out_channels) * out_vectors;
+  if (plan.converts_in) cycles += 2 * kMoved * static_cast<double>(p.out_backprop_elements());
+  if (plan.stages_out) cycles += kMoved * static_cast<double>(p.in_backprop_elements());
+  if (!context.filter_packed) cycles += kMoved * static_cast<double>(p.filter_elements());
+  // Rounding is worse than the direct algorithm's: no gain, no change.
+  return 1.1 * cycles;
+}
+
+Status MakePlan(const Problem& problem, const PlanContext& context,
+                std::unique_ptr<const AlgorithmPlan>* result) {
+  auto plan = std::make_unique<WinogradPlan>();
+  plan->problem = problem;
+  plan->isa = context.isa;
+  DGRAD_RETURN_IF_ERROR(direct::MakePlanWithoutFolds(problem, context, &plan->fallback));
+  plan->rows = AxisTiling(problem.rows);
+  plan->columns = AxisTiling(problem.columns);
+  plan->tiles = SaturatingMultiply(problem.batch,
+                                   SaturatingMultiply(plan->rows.count(), plan->columns.count()));
+  std::vector<Phase> column_phases;
+  for (const direct::ColumnGroup& group : plan->fallback->column_groups) {
+    column_phases.push_back(group.phase);
+  }
+  plan->row_taps = FindTaps(plan->rows, plan->fallback->row_phases);
+  plan->column_taps = FindTaps(plan->columns, column_phases);
+  const bool nchw = problem.layout == Layout::kNchw;
+  plan->converts_in = nchw || IsHalf(problem.dtype);
+  plan->stages_out = plan->converts_in;
+  plan->lanes = problem.dtype == DType::kF64 ? kernels::Winograd<double>(context.isa).lanes
+                                             : kernels::Winograd<float>(context.isa).lanes;
+  plan->compute_size = problem.dtype == DType::kF64 ? 8 : 4;
+  plan->vectors = CeilDivide(problem.in_channels, plan->lanes);
+  plan->terms_pitch = RoundUp(problem.out_channels, plan->lanes);
+  plan->packed_filter_bytes = kHeaderBytes + plan->fallback->packed_filter_bytes;
+  DGRAD_RETURN_IF_ERROR(ChooseBlocking(context, plan.get()));
+  plan->footprint_bytes =
+      plan->fallback->footprint_bytes +
+      static_cast<int64_t>(sizeof(direct::DirectPlan) +
+                           (plan->row_taps.size() + plan->column_taps.size()) * sizeof(TapPlaces));
+  plan->cycles = PredictCycles(context, *plan);
+  *result = std::move(plan);
+  return {};
+}
+
+}  // namespace
+
+Status WinogradPlan::PrepareFilter(const void* filter, void* packed, Executor& executor,
+                                   const Control& control) const {
+  const auto finite = [&](auto storage) {
+    return AllFinite(static_cast<const decltype(storage)*>(filter), problem.filter_elements());
+  };
+  bool all = false;
+  switch (problem.dtype) {
+    case DType::kF16:
+      all = finite(Float16{});
+      break;
+    case DType::kBF16:
+      all = finite(BFloat16{});
+      break;
+    case DType::kF32:
+      all = finite(float{});
+      break;
+    case DType::kF64:
+      all = finite(double{});
+      break;
+    case DType::kI32:
+      return Internal("winograd was planned for integers");
+  }
+  static_cast<Header*>(packed)->finite = all ? 1 : 0;
+  return fallback->PrepareFilter(filter, static_cast<std::byte*>(packed) + kHeaderBytes, executor,
+                                 control);
+}
+
+std::string WinogradPlan::Describe() const {
+  const auto axis = [](const AxisTiling& tiling) {
+    return "F(" + std::to_string(tiling.most_outputs()) + "," + std::to_string(tiling.taps()) +
+           ") x " + std::to_string(tiling.count());
+  };
+  return "tiles: rows " + axis(rows) + ", columns " + axis(columns) + ", " +
+         std::to_string(phases()) +
+         " phases share each input\ntasks: " + std::to_string(tile_blocks) + " blocks of up to " +
+         std::to_string(block_tiles) + " tiles x " + std::to_string(channel_parts) +
+         " channel parts\ntransformed filter: " +
+         (shared_filter ? "made once, " + std::to_string(shared_filter_bytes) + " bytes\n"
+                        : "made by each task for a block of channels\n");
+}
+
+}  // namespace winograd
+
+const Algorithm kWinograd = {"winograd", &winograd::Refuse, &winograd::MakePlan};
+
+}  // namespace dgrad

@@ -1,0 +1,83 @@
+// The transformed filter, made from the direct algorithm's packed one.
+#include <algorithm>
+
+#include "src/algorithms/winograd/winograd_plan.h"
+#include "src/kernels/winograd/winograd.h"
+
+namespace dgrad::winograd {
+
+Piece PieceAt(const WinogradPlan& plan, int64_t index) {
+  const int64_t parts = plan.pieces_per_chunk();
+  const int64_t terms = plan.problem.out_channels;
+  Piece piece;
+  piece.chunk_begin = PartBegin(terms, plan.fallback->term_chunks, index / parts);
+  piece.chunk_count =
+      PartBegin(terms, plan.fallback->term_chunks, index / parts + 1) - piece.chunk_begin;
+  const int64_t first = PartBegin(piece.chunk_count, parts, index % parts);
+  piece.begin = piece.chunk_begin + first;
+  piece.count = PartBegin(piece.chunk_count, parts, index % parts + 1) - first;
+  return piece;
+}
+
+template <typename T>
+void TransformFilter(const WinogradPlan& plan, const T* packed, Block block, int64_t phase,
+                     const Piece& piece, T* scratch, T* to) {
+  const kernels::WinogradFamily<T>& family = kernels::Winograd<T>(plan.isa);
+  const direct::DirectPlan& source = *plan.fallback;
+  const TapPlaces& rows = plan.row_taps[phase / plan.columns.phases()];
+  const TapPlaces& columns = plan.column_taps[phase % plan.columns.phases()];
+  const int64_t width = block.count * plan.lanes;
+  const int64_t elements = piece.count * width;
+  const int row_points = plan.rows.points(), column_points = plan.columns.points();
+  if (rows.phase < 0 || columns.phase < 0) {
+    std::fill(to, to + row_points * column_points * elements, T{});
+    return;
+  }
+  const Phase& row_phase = source.row_phases[rows.phase];
+  const direct::ColumnGroup& group = source.column_groups[columns.phase];
+  const T* const base =
+      packed + source.PackedOffset(0, rows.phase, group) +
+      block.first * plan.lanes * row_phase.taps * group.phase.taps * plan.problem.out_channels;
+  T* const zeros = scratch;
+  std::fill(zeros, zeros + std::min(kFilterStep, elements), T{});
+  T* const lines = scratch + kFilterStep;  // [row point][column tap][element]
+  const auto tap = [&](int i, int j) -> const T* {
+    if (rows.tap[i] < 0 || columns.tap[j] < 0) return nullptr;
+    return base + (piece.chunk_begin * row_phase.taps * group.phase.taps +
+                   (rows.tap[i] * group.phase.taps + columns.tap[j]) * piece.chunk_count +
+                   piece.begin - piece.chunk_begin) *
+                      width;
+  };
+  kernels::TransformCall<T> call{};
+  call.lines = 1;
+  const int row_taps = plan.rows.taps(), column_taps = plan.columns.taps();
+  for (int64_t e = 0; e < elements; e += kFilterStep) {
+    call.channels = std::min(kFilterStep, elements - e);
+    for (int j = 0; j < column_taps; ++j) {
+      for (int i = 0; i < row_taps; ++i) {
+        const T* const from = tap(i, j);
+        call.from[i] = from == nullptr ? zeros : from + e;
+      }
+      for (int p = 0; p < row_points; ++p) {
+        call.to[p] = lines + (p * column_taps + j) * kFilterStep;
+      }
+      family.filter[row_taps](call);
+    }
+    for (int p = 0; p < row_points; ++p) {
+      for (int j = 0; j < column_taps; ++j) {
+        call.from[j] = lines + (p * column_taps + j) * kFilterStep;
+      }
+      for (int q = 0; q < column_points; ++q) {
+        call.to[q] = to + (p * column_points + q) * elements + e;
+      }
+      family.filter[column_taps](call);
+    }
+  }
+}
+
+template void TransformFilter(const WinogradPlan&, const float*, Block, int64_t, const Piece&,
+                              float*, float*);
+template void TransformFilter(const WinogradPlan&, const double*, Block, int64_t, const Piece&,
+                              double*, double*);
+
+}  // namespace dgrad::winograd

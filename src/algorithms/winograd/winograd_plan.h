@@ -1,0 +1,132 @@
+// Winograd's short convolutions: fewer multiplications than the definition has.
+//
+// in_backprop is cut into tiles (axis_tiling.h). A task takes a block of tiles of all images and a
+// range of channels:
+//   input    out_backprop of each tile -> V [plane][tile][out channel]
+//   filter   of one block of channels  -> U [plane][out channel][in channel]
+//   products M [plane][tile][in channel] = V U, by the direct algorithm's register tiles
+//   output   M -> in_backprop
+// A plane is a pair of points, of rows and columns. V, a block's M and U are sized for the caches.
+// Phases of a stride share V.
+//
+// The packed filter is that of the direct algorithm, behind a header: it is a fourth of the
+// transformed one, and the direct algorithm computes what Winograd can't: everything if the filter
+// is not finite, else the tiles whose results are not. The transformed filter is made in each run,
+// once for all tasks where it is small, else by each task for itself: that costs some 4 terms more
+// per sum over the tiles of a block.
+#ifndef DGRAD_ALGORITHMS_WINOGRAD_WINOGRAD_PLAN_H_
+#define DGRAD_ALGORITHMS_WINOGRAD_WINOGRAD_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/algorithms/algorithm.h"
+#include "src/algorithms/blocks.h"
+#include "src/algorithms/direct/direct_plan.h"
+#include "src/algorithms/winograd/axis_tiling.h"
+#include "src/base/integer.h"
+#include "src/threads/partition.h"
+
+namespace dgrad::winograd {
+
+inline constexpr int64_t kMostTerms = 128;   // of a partial sum, and of one piece of U
+inline constexpr int64_t kRunTiles = 8;      // neighbours whose transforms share L1
+inline constexpr int64_t kHeaderBytes = 64;  // of the packed filter: a Header
+
+struct Header {
+  int64_t finite;  // 0: the direct algorithm computes all
+};
+
+// Where the taps of one phase of an axis stand in the direct algorithm's phases.
+struct TapPlaces {
+  int64_t phase = -1;              // index; -1: the phase has no tap
+  int64_t tap[kernels::kMaxTaps];  // by point offset; -1: a zero
+};
+
+// One slot's scratch, elements of the compute type unless told; each part on a 64-byte boundary.
+struct SlotLayout {
+  int64_t v = 0, m = 0, u = 0, strip = 0, window = 0, staging = 0;
+  int64_t offsets = 0, steps = 0;  // bytes
+  int64_t bytes = 0;
+};
+
+struct WinogradPlan : AlgorithmPlan {
+  Problem problem;
+  Isa isa = Isa::kScalar;
+  int slots = 1;
+  std::unique_ptr<const direct::DirectPlan> fallback;
+
+  AxisTiling rows, columns;
+  std::vector<TapPlaces> row_taps, column_taps;  // by phase
+  int64_t tiles = 0;                             // of all images
+
+  bool converts_in = false;  // out_backprop is not vectors of channels of the compute type
+  bool stages_out = false;   // nor is in_backprop
+
+  int lanes = 1;
+  int64_t compute_size = 4;
+  int64_t vectors = 1;      // of result channels, cut into blocks
+  int64_t terms_pitch = 0;  // out_channels in whole vectors
+  int64_t chunk = 0;        // channels of out_backprop that are transformed at a time
+
+  // The grid of tasks.
+  int64_t block_tiles = 1, tile_blocks = 1, channel_parts = 1;
+  bool shared_filter = false;  // U is made once for all tasks
+  int64_t shared_filter_bytes = 0;
+  SlotLayout layout;
+
+  std::string Describe() const override;
+  Status PrepareFilter(const void* filter, void* packed, Executor& executor,
+                       const Control& control) const override;
+  Status Run(const void* out_backprop, const void* packed, void* in_backprop, void* workspace,
+             Executor& executor, const Control& control) const override;
+
+  int64_t phases() const { return int64_t{rows.phases()} * columns.phases(); }
+  int64_t planes() const { return int64_t{rows.points()} * columns.points(); }
+  // Elements of a plane of V or M. The line more keeps planes apart in the sets of a cache.
+  int64_t PlaneElements(int64_t pitch) const { return block_tiles * pitch + 64 / compute_size; }
+  int64_t WidestBlock() const {
+    return BlockAt(vectors, BlockCount(vectors) - 1).count * int64_t{lanes};
+  }
+  // Pieces of the sum: those of the direct algorithm, each cut in two when longer than kMostTerms.
+  int64_t pieces_per_chunk() const {
+    return problem.out_channels > kMostTerms * fallback->term_chunks ? 2 : 1;
+  }
+  int64_t piece_count() const { return fallback->term_chunks * pieces_per_chunk(); }
+  // Elements of U before (block, phase); a block's phases and pieces follow each other.
+  int64_t FilterOffset(Block block, int64_t phase) const {
+    const int64_t columns_before = block.first * lanes * phases() + block.count * lanes * phase;
+    return planes() * problem.out_channels * columns_before;
+  }
+};
+
+// Block sizes, tasks and scratch; winograd_blocking.cc.
+Status ChooseBlocking(const PlanContext& context, WinogradPlan* plan);
+
+// A piece of a sum: terms [begin, begin + count) of a chunk of the direct algorithm's.
+struct Piece {
+  int64_t begin = 0;
+  int64_t count = 0;
+  int64_t chunk_begin = 0;
+  int64_t chunk_count = 0;
+};
+Piece PieceAt(const WinogradPlan& plan, int64_t index);
+
+// U of one block of channels, phase and piece: [plane][term][width]. `packed` is the direct
+// algorithm's packed filter; scratch holds kFilterScratch elements.
+inline constexpr int64_t kFilterStep = 512;  // elements at a time
+inline constexpr int64_t kFilterScratch =
+    (kernels::kMaxPoints * kernels::kMaxTaps + 1) * kFilterStep;
+template <typename T>
+void TransformFilter(const WinogradPlan& plan, const T* packed, Block block, int64_t phase,
+                     const Piece& piece, T* scratch, T* to);
+extern template void TransformFilter(const WinogradPlan&, const float*, Block, int64_t,
+                                     const Piece&, float*, float*);
+extern template void TransformFilter(const WinogradPlan&, const double*, Block, int64_t,
+                                     const Piece&, double*, double*);
+
+}  // namespace dgrad::winograd
+
+#endif  // DGRAD_ALGORITHMS_WINOGRAD_WINOGRAD_PLAN_H_
