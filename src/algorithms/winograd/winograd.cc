@@ -49,7 +49,8 @@ std::vector<TapPlaces> FindTaps(const AxisTiling& tiling, const std::vector<Phas
   return places;
 }
 
-// Cycles of one thread, on a machine with one multiply-add of a vector a cycle.
+// Cycles of one thread, on a machine with one multiply-add of a vector a cycle. Of the task grid,
+// which hangs on the number of threads, nothing may enter.
 double PredictCycles(const PlanContext& context, const WinogradPlan& plan) {
   constexpr double kMoved = 1.5;      // an element that is converted or packed
   constexpr double kTransform = 4.0;  // a vector of one point, in or out, both passes
@@ -60,14 +61,13 @@ double PredictCycles(const PlanContext& context, const WinogradPlan& plan) {
                         static_cast<double>(plan.columns.total_points());
   const double in_vectors = static_cast<double>(CeilDivide(p.out_channels, plan.lanes));
   const double out_vectors = static_cast<double>(plan.phases() * plan.vectors);
-  // Tiles of one vector leave the multipliers waiting; so do blocks of few tiles.
-  const double tile = plan.vectors == 1 ? 0.65 : 0.85;
-  const double rows = static_cast<double>(plan.block_tiles);
-  const double short_tile = rows >= 8 ? 1.0 : (rows + 4) / 12;
-  double cycles = points * static_cast<double>(p.out_channels) * out_vectors / tile / short_tile;
-  cycles +=
-      kTransform * points * (in_vectors * static_cast<double>(plan.channel_parts) + out_vectors);
-  const double filter_times = plan.shared_filter ? 1.0 : static_cast<double>(plan.tile_blocks);
+  // Tiles of one vector leave the multipliers waiting; so do few of them.
+  const double width = plan.vectors == 1 ? 0.65 : 0.85;
+  const double rows = std::min(1.0, (static_cast<double>(plan.tiles) + 4) / 12);
+  double cycles = points * static_cast<double>(p.out_channels) * out_vectors / width / rows;
+  cycles += kTransform * points * (in_vectors + out_vectors);
+  const double filter_times =
+      plan.shared_filter ? 1.0 : static_cast<double>(CeilDivide(plan.tiles, kMostTiles));
   cycles +=
       kFilter * filter_times * static_cast<double>(plan.planes() * p.out_channels) * out_vectors;
   if (plan.converts_in) cycles += 2 * kMoved * static_cast<double>(p.out_backprop_elements());
@@ -87,6 +87,9 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   plan->columns = AxisTiling(problem.columns);
   plan->tiles = SaturatingMultiply(problem.batch,
                                    SaturatingMultiply(plan->rows.count(), plan->columns.count()));
+  plan->same_points =
+      plan->rows.total_points() == plan->rows.count() * plan->rows.points() &&
+      plan->columns.total_points() == plan->columns.count() * plan->columns.points();
   std::vector<Phase> column_phases;
   for (const direct::ColumnGroup& group : plan->fallback->column_groups) {
     column_phases.push_back(group.phase);
@@ -100,7 +103,7 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
                                              : kernels::Winograd<float>(context.isa).lanes;
   plan->compute_size = problem.dtype == DType::kF64 ? 8 : 4;
   plan->vectors = CeilDivide(problem.in_channels, plan->lanes);
-  plan->terms_pitch = RoundUp(problem.out_channels, plan->lanes);
+  plan->terms_pitch = RoundUp(plan->longest_piece(), plan->lanes);
   plan->packed_filter_bytes = kHeaderBytes + plan->fallback->packed_filter_bytes;
   DGRAD_RETURN_IF_ERROR(ChooseBlocking(context, plan.get()));
   plan->footprint_bytes =

@@ -11,7 +11,6 @@ namespace dgrad::winograd {
 namespace {
 
 constexpr int64_t kGoodTiles = 56;   // per block: four register tiles a plane
-constexpr int64_t kMostTiles = 112;  // beyond, nothing is gained
 constexpr int64_t kLeastPart = 128;  // result channels, so that V may be made anew for each part
 
 SlotLayout LayOut(const WinogradPlan& plan, int64_t block_tiles) {
@@ -28,10 +27,9 @@ SlotLayout LayOut(const WinogradPlan& plan, int64_t block_tiles) {
     at += RoundUp(bytes, 64);
   };
   const int64_t phase_planes = plan.planes() * plan.phases();
-  part(&layout.v, plan.planes() * plane(plan.terms_pitch) * size);
+  part(&layout.v, plan.piece_count() * plan.planes() * plane(plan.terms_pitch) * size);
   part(&layout.m, phase_planes * plane(width) * size);
-  const int64_t piece = std::min(p.out_channels, kMostTerms);
-  part(&layout.u, plan.shared_filter ? 0 : plan.planes() * piece * width * size);
+  part(&layout.u, plan.shared_filter ? 0 : phase_planes * plan.longest_piece() * width * size);
   // The strip of the input, lines of the output or pieces of the filter, one after the other; then
   // a line of zeros or of what nobody wants.
   const int64_t raw = plan.converts_in ? plan.rows.points() * run_columns * plan.chunk : 0;
@@ -39,13 +37,14 @@ SlotLayout LayOut(const WinogradPlan& plan, int64_t block_tiles) {
   const int64_t lines = plan.rows.most_outputs() * plan.columns.points() * kRunTiles * width;
   part(&layout.strip,
        (std::max({strip, lines, kFilterScratch}) + std::max(plan.chunk, width)) * size);
-  part(&layout.window, plan.planes() * plan.terms_pitch * size);
+  part(&layout.window, plan.planes() * p.out_channels * size);
   part(&layout.staging, plan.stages_out
                             ? plan.rows.most_outputs() * plan.rows.phases() * kRunTiles *
                                   plan.columns.most_outputs() * plan.columns.phases() * width * size
                             : 0);
   part(&layout.offsets, 2 * block_tiles * static_cast<int64_t>(sizeof(int64_t)));
   part(&layout.steps, kMaxSteps * static_cast<int64_t>(sizeof(kernels::GemmStep)));
+  part(&layout.runs, block_tiles * static_cast<int64_t>(sizeof(TileRun)));
   layout.bytes = at;
   return layout;
 }
@@ -56,12 +55,12 @@ Status ChooseBlocking(const PlanContext& context, WinogradPlan* plan) {
   const Problem& p = plan->problem;
   const int64_t l2 = GetCacheSizes().l2;
   const int64_t size = plan->compute_size;
-  plan->chunk = std::min<int64_t>(2 * plan->lanes, plan->terms_pitch);
+  plan->chunk = std::min<int64_t>(kChunkVectors * plan->lanes, plan->terms_pitch);
   const int64_t channel_blocks = BlockCount(plan->vectors);
 
   // Tiles of a block: V and M in the second cache if that leaves enough of them.
   const int64_t tile_bytes =
-      plan->planes() * (plan->terms_pitch + plan->phases() * plan->WidestBlock()) * size;
+      plan->planes() * (p.out_channels + plan->phases() * plan->WidestBlock()) * size;
   int64_t wanted = std::clamp(l2 / 2 / tile_bytes, kGoodTiles, kMostTiles);
   // The filter of all channels is made once if that is cheap to keep.
   plan->shared_filter_bytes = SaturatingMultiply(plan->planes() * plan->phases() * p.out_channels,

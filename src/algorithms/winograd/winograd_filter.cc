@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "src/algorithms/winograd/winograd_plan.h"
+#include "src/base/prefetch.h"
 #include "src/kernels/winograd/winograd.h"
 
 namespace dgrad::winograd {
@@ -57,6 +58,11 @@ void TransformFilter(const WinogradPlan& plan, const T* packed, Block block, int
       for (int i = 0; i < row_taps; ++i) {
         const T* const from = tap(i, j);
         call.from[i] = from == nullptr ? zeros : from + e;
+        if (from != nullptr && e + kFilterStep < elements) {
+          PrefetchForRead(
+              from + e + kFilterStep,
+              std::min(kFilterStep, elements - e - kFilterStep) * static_cast<int64_t>(sizeof(T)));
+        }
       }
       for (int p = 0; p < row_points; ++p) {
         call.to[p] = lines + (p * column_taps + j) * kFilterStep;

@@ -2,7 +2,7 @@
 //
 // in_backprop is cut into tiles (axis_tiling.h). A task takes a block of tiles of all images and a
 // range of channels:
-//   input    out_backprop of each tile -> V [plane][tile][out channel]
+//   input    out_backprop of each tile -> V [piece][plane][tile][out channel]
 //   filter   of one block of channels  -> U [plane][out channel][in channel]
 //   products M [plane][tile][in channel] = V U, by the direct algorithm's register tiles
 //   output   M -> in_backprop
@@ -32,7 +32,9 @@
 namespace dgrad::winograd {
 
 inline constexpr int64_t kMostTerms = 128;   // of a partial sum, and of one piece of U
-inline constexpr int64_t kRunTiles = 8;      // neighbours whose transforms share L1
+inline constexpr int64_t kMostTiles = 112;   // of a block: beyond, nothing is gained
+inline constexpr int64_t kRunTiles = 16;     // neighbours that are transformed together
+inline constexpr int64_t kChunkVectors = 4;  // of channels transformed together
 inline constexpr int64_t kHeaderBytes = 64;  // of the packed filter: a Header
 
 struct Header {
@@ -45,11 +47,20 @@ struct TapPlaces {
   int64_t tap[kernels::kMaxTaps];  // by point offset; -1: a zero
 };
 
-// One slot's scratch, elements of the compute type unless told; each part on a 64-byte boundary.
+// Where the parts of a slot's scratch begin, bytes; each on a 64-byte boundary.
 struct SlotLayout {
   int64_t v = 0, m = 0, u = 0, strip = 0, window = 0, staging = 0;
-  int64_t offsets = 0, steps = 0;  // bytes
+  int64_t offsets = 0, steps = 0, runs = 0;
   int64_t bytes = 0;
+};
+
+// Neighbouring tiles of one image and row of tiles that differ by their place alone.
+struct TileRun {
+  int64_t image = 0;
+  AxisTile row, column;  // column: the first of them
+  int64_t count = 0;
+  int64_t first = 0;                           // index in the block
+  uint32_t row_points = 0, column_points = 0;  // masks of points of the family
 };
 
 struct WinogradPlan : AlgorithmPlan {
@@ -62,13 +73,15 @@ struct WinogradPlan : AlgorithmPlan {
   std::vector<TapPlaces> row_taps, column_taps;  // by phase
   int64_t tiles = 0;                             // of all images
 
+  bool same_points = false;  // all tiles have the family's points
+
   bool converts_in = false;  // out_backprop is not vectors of channels of the compute type
   bool stages_out = false;   // nor is in_backprop
 
   int lanes = 1;
   int64_t compute_size = 4;
   int64_t vectors = 1;      // of result channels, cut into blocks
-  int64_t terms_pitch = 0;  // out_channels in whole vectors
+  int64_t terms_pitch = 0;  // the longest piece's terms in whole vectors
   int64_t chunk = 0;        // channels of out_backprop that are transformed at a time
 
   // The grid of tasks.
@@ -95,6 +108,7 @@ struct WinogradPlan : AlgorithmPlan {
     return problem.out_channels > kMostTerms * fallback->term_chunks ? 2 : 1;
   }
   int64_t piece_count() const { return fallback->term_chunks * pieces_per_chunk(); }
+  int64_t longest_piece() const { return CeilDivide(problem.out_channels, piece_count()); }
   // Elements of U before (block, phase); a block's phases and pieces follow each other.
   int64_t FilterOffset(Block block, int64_t phase) const {
     const int64_t columns_before = block.first * lanes * phases() + block.count * lanes * phase;

@@ -1,11 +1,12 @@
 // Winograd at run time.
 #include <algorithm>
-#include <cstring>
+#include <span>
 #include <type_traits>
 
 #include "src/algorithms/direct/tensor_mover.h"
 #include "src/algorithms/steps.h"
 #include "src/algorithms/winograd/winograd_plan.h"
+#include "src/base/prefetch.h"
 #include "src/kernels/gemm/gemm.h"
 #include "src/kernels/winograd/winograd.h"
 
@@ -13,14 +14,6 @@ namespace dgrad::winograd {
 namespace {
 
 using kernels::kMaxPoints;
-
-// Neighbouring tiles of one image and row of tiles that differ by their place alone.
-struct TileRun {
-  int64_t image = 0;
-  AxisTile row, column;  // column: the first of them
-  int64_t count = 0;
-  int64_t first = 0;  // index in the block
-};
 
 template <typename S, typename T>
 class Runner {
@@ -55,6 +48,7 @@ class Runner {
     T *v, *m, *u, *strip, *window, *staging;
     int64_t* offsets;
     kernels::GemmStep* steps;
+    TileRun* runs;
   };
 
   Status ShareFilter(Executor& executor, const Control& control) {
@@ -87,48 +81,56 @@ class Runner {
             part(l.window),
             part(l.staging),
             reinterpret_cast<int64_t*>(slot + l.offsets),
-            reinterpret_cast<kernels::GemmStep*>(slot + l.steps)};
+            reinterpret_cast<kernels::GemmStep*>(slot + l.steps),
+            reinterpret_cast<TileRun*>(slot + l.runs)};
   }
 
   void RunTask(int64_t tile_block, int64_t part, std::byte* slot) {
     const Scratch scratch = At(slot);
     const int64_t begin = PartBegin(plan_.tiles, plan_.tile_blocks, tile_block);
     const int64_t end = PartBegin(plan_.tiles, plan_.tile_blocks, tile_block + 1);
-    ForEachRun(begin, end, [&](const TileRun& run) { TransformInput(run, scratch); });
+    const std::span<const TileRun> runs(scratch.runs, FindRuns(begin, end, scratch.runs));
+    for (size_t i = 0; i < runs.size(); ++i) {
+      TransformInput(runs[i], i + 1 < runs.size() ? &runs[i + 1] : nullptr, scratch);
+    }
     const int64_t blocks = BlockCount(plan_.vectors);
     const int64_t last = PartBegin(blocks, plan_.channel_parts, part + 1);
     for (int64_t b = PartBegin(blocks, plan_.channel_parts, part); b < last; ++b) {
       const Block block = BlockAt(plan_.vectors, b);
-      for (int64_t phase = 0; phase < plan_.phases(); ++phase) {
-        for (int64_t i = 0; i < plan_.piece_count(); ++i) {
-          const Piece piece = PieceAt(plan_, i);
-          T* u = scratch.u;
-          if (plan_.shared_filter) {
-            u = SharedFilter(block, phase, piece);
-          } else {
-            TransformFilter(plan_, packed_, block, phase, piece, scratch.strip, u);
-          }
-          Multiply(begin, end, block, phase, piece, u, scratch);
-        }
+      for (int64_t i = 0; i < plan_.piece_count(); ++i) {
+        Multiply(runs, end - begin, block, i, scratch);
       }
-      ForEachRun(begin, end, [&](const TileRun& run) { TransformOutput(run, block, scratch); });
+      for (const TileRun& run : runs) TransformOutput(run, block, scratch);
     }
   }
 
-  template <typename F>
-  void ForEachRun(int64_t begin, int64_t end, const F& function) const {
+  // M and U of a phase.
+  T* MOf(const Scratch& scratch, Block block, int64_t phase) const {
+    return scratch.m +
+           phase * plan_.planes() * plan_.PlaneElements(block.count * int64_t{plan_.lanes});
+  }
+  T* UOf(const Scratch& scratch, Block block, int64_t phase, const Piece& piece) const {
+    if (plan_.shared_filter) return SharedFilter(block, phase, piece);
+    return scratch.u + phase * plan_.planes() * piece.count * block.count * plan_.lanes;
+  }
+
+  // The tiles [begin, end) as runs; how many those are.
+  size_t FindRuns(int64_t begin, int64_t end, TileRun* runs) const {
     const int64_t columns = plan_.columns.count();
+    size_t count = 0;
     for (int64_t t = begin; t < end;) {
-      TileRun run;
+      TileRun& run = runs[count++];
       const int64_t tile_row = t / columns;
       run.image = tile_row / plan_.rows.count();
       run.row = plan_.rows.At(tile_row % plan_.rows.count());
       run.column = plan_.columns.At(t % columns);
       run.count = std::min({run.column.run, kRunTiles, end - t});
       run.first = t - begin;
-      function(run);
+      run.row_points = kernels::kPointSets[run.row.point_set].Mask();
+      run.column_points = kernels::kPointSets[run.column.point_set].Mask();
       t += run.count;
     }
+    return count;
   }
 
   int64_t Plane(const AxisTile& row, int i, const AxisTile& column, int j) const {
@@ -138,7 +140,7 @@ class Runner {
   static int Points(const AxisTile& tile) { return kernels::kPointSets[tile.point_set].count; }
 
   // V of a run of tiles: rows of points for each column of pixels, then columns of points.
-  void TransformInput(const TileRun& run, const Scratch& scratch) const {
+  void TransformInput(const TileRun& run, const TileRun* next, const Scratch& scratch) const {
     const int64_t step = plan_.columns.in_step();
     const int row_points = Points(run.row), column_points = Points(run.column);
     const int64_t columns = (run.count - 1) * run.column.outputs + column_points;
@@ -146,55 +148,91 @@ class Runner {
     const int64_t first = std::clamp<int64_t>(CeilDivide(-run.column.in_begin, step), 0, columns);
     const int64_t last =
         std::clamp<int64_t>(CeilDivide(p_.columns.out - run.column.in_begin, step), first, columns);
-    const int64_t chunk = plan_.chunk;
-    T* const strip = scratch.strip;  // [row point][column][channel]
-    T* const raw = strip + row_points * columns * chunk;
-    T* const zeros = raw + (plan_.converts_in ? row_points * columns * chunk : 0);
-    std::fill(zeros, zeros + chunk, T{});
     const int64_t plane = plan_.PlaneElements(plan_.terms_pitch);
-    for (int64_t c = 0; c < p_.out_channels; c += chunk) {
-      const int64_t channels = std::min(chunk, p_.out_channels - c);
-      kernels::TransformCall<T> call{};
-      call.lines = last - first;
-      call.channels = channels;
-      call.exact_from = !plan_.converts_in;
-      call.to_line = chunk;
-      for (int i = 0; i < row_points; ++i) {
-        T* const to = strip + i * columns * chunk;
-        call.to[i] = to + first * chunk;
-        std::fill(to, to + first * chunk, T{});
-        std::fill(to + last * chunk, to + columns * chunk, T{});
-        const int64_t row = run.row.in_begin + i * plan_.rows.in_step();
-        call.from[i] = zeros;
-        call.from_line[i] = 0;
-        if (row < 0 || row >= p_.rows.out || last <= first) continue;
-        const int64_t column = run.column.in_begin + first * step;
-        if (plan_.converts_in) {
-          T* const line = raw + i * columns * chunk;
-          Convert(run.image, row, column, last - first, c, channels, line);
-          call.from[i] = line;
-          call.from_line[i] = chunk;
-        } else if constexpr (std::is_same_v<S, T>) {
-          call.from[i] =
-              source_ +
-              ((run.image * p_.rows.out + row) * p_.columns.out + column) * p_.out_channels + c;
-          call.from_line[i] = step * p_.out_channels;
+    T* const strip = scratch.strip;  // [row point][column][channel]
+    T* const raw = strip + row_points * columns * plan_.chunk;
+    T* const zeros = raw + (plan_.converts_in ? row_points * columns * plan_.chunk : 0);
+    std::fill(zeros, zeros + plan_.chunk, T{});
+    for (int64_t i = 0; i < plan_.piece_count(); ++i) {
+      const Piece piece = PieceAt(plan_, i);
+      T* const v = scratch.v + i * plan_.planes() * plane + run.first * plan_.terms_pitch;
+      for (int64_t c = 0; c < piece.count; c += plan_.chunk) {
+        const int64_t channels = std::min(plan_.chunk, piece.count - c);
+        if (!plan_.converts_in && next != nullptr) {
+          PrefetchInput(*next, piece.begin + c, channels);
         }
+        TransformChunk(run, columns, first, last, piece.begin + c, channels, strip, raw, zeros,
+                       v + c);
       }
-      family_.input[run.row.point_set](call);
+    }
+  }
 
-      call.lines = run.count;
-      call.channels = RoundUp(channels, plan_.lanes);
-      call.exact_from = false;
-      call.to_line = plan_.terms_pitch;
-      for (int i = 0; i < row_points; ++i) {
-        for (int j = 0; j < column_points; ++j) {
-          call.from[j] = strip + (i * columns + j) * chunk;
-          call.from_line[j] = run.column.outputs * chunk;
-          call.to[j] = scratch.v + Plane(run.row, i, run.column, j) * plane +
-                       run.first * plan_.terms_pitch + c;
-        }
-        family_.input[run.column.point_set](call);
+  // Channels [channel, channel + channels) of a run: through the strip to V, whose vectors they
+  // begin at v.
+  void TransformChunk(const TileRun& run, int64_t columns, int64_t first, int64_t last,
+                      int64_t channel, int64_t channels, T* strip, T* raw, const T* zeros,
+                      T* v) const {
+    const int64_t step = plan_.columns.in_step();
+    const int64_t chunk = plan_.chunk;
+    const int row_points = Points(run.row), column_points = Points(run.column);
+    kernels::TransformCall<T> call{};
+    call.lines = last - first;
+    call.channels = channels;
+    call.exact_from = !plan_.converts_in;
+    call.to_line = chunk;
+    for (int i = 0; i < row_points; ++i) {
+      T* const to = strip + i * columns * chunk;
+      call.to[i] = to + first * chunk;
+      std::fill(to, to + first * chunk, T{});
+      std::fill(to + last * chunk, to + columns * chunk, T{});
+      const int64_t row = run.row.in_begin + i * plan_.rows.in_step();
+      call.from[i] = zeros;
+      call.from_line[i] = 0;
+      if (row < 0 || row >= p_.rows.out || last <= first) continue;
+      const int64_t column = run.column.in_begin + first * step;
+      if (plan_.converts_in) {
+        T* const line = raw + i * columns * chunk;
+        Convert(run.image, row, column, last - first, channel, channels, line);
+        call.from[i] = line;
+        call.from_line[i] = chunk;
+      } else if constexpr (std::is_same_v<S, T>) {
+        call.from[i] =
+            source_ +
+            ((run.image * p_.rows.out + row) * p_.columns.out + column) * p_.out_channels + channel;
+        call.from_line[i] = step * p_.out_channels;
+      }
+    }
+    family_.input[run.row.point_set](call);
+
+    call.lines = run.count;
+    call.channels = RoundUp(channels, plan_.lanes);
+    call.exact_from = false;
+    call.to_line = plan_.terms_pitch;
+    const int64_t plane = plan_.PlaneElements(plan_.terms_pitch);
+    for (int i = 0; i < row_points; ++i) {
+      for (int j = 0; j < column_points; ++j) {
+        call.from[j] = strip + (i * columns + j) * chunk;
+        call.from_line[j] = run.column.outputs * chunk;
+        call.to[j] = v + Plane(run.row, i, run.column, j) * plane;
+      }
+      family_.input[run.column.point_set](call);
+    }
+  }
+
+  // Inlined by force, as all that only prefetches.
+  [[gnu::always_inline]] inline void PrefetchInput(const TileRun& run, int64_t channel,
+                                                   int64_t channels) const {
+    const int64_t step = plan_.columns.in_step();
+    const int64_t columns = (run.count - 1) * run.column.outputs + Points(run.column);
+    for (int i = 0; i < Points(run.row); ++i) {
+      const int64_t row = run.row.in_begin + i * plan_.rows.in_step();
+      if (row < 0 || row >= p_.rows.out) continue;
+      const S* from = source_ +
+                      ((run.image * p_.rows.out + row) * p_.columns.out + run.column.in_begin) *
+                          p_.out_channels +
+                      channel;
+      for (int64_t j = 0; j < columns; ++j, from += step * p_.out_channels) {
+        PrefetchForRead(from, channels * static_cast<int64_t>(sizeof(S)));
       }
     }
   }
@@ -237,17 +275,16 @@ class Runner {
     }
   }
 
-  // M of the tiles [begin, end), one block of channels and one piece of the sum, which is added to
-  // what the pieces before gave.
-  void Multiply(int64_t begin, int64_t end, Block block, int64_t phase, const Piece& piece,
-                const T* u, const Scratch& scratch) const {
-    const int64_t tiles = end - begin;
+  // M of all tiles and a block of channels for one piece of the sum, which is added to what the
+  // pieces before gave. Phases are innermost: they read the same plane of V.
+  void Multiply(std::span<const TileRun> runs, int64_t tiles, Block block, int64_t piece_index,
+                const Scratch& scratch) const {
+    const Piece piece = PieceAt(plan_, piece_index);
+    for (int64_t phase = 0; phase < plan_.phases() && !plan_.shared_filter; ++phase) {
+      TransformFilter(plan_, packed_, block, phase, piece, scratch.strip,
+                      UOf(scratch, block, phase, piece));
+    }
     const int64_t width = block.count * plan_.lanes;
-    const int64_t v_plane = plan_.PlaneElements(plan_.terms_pitch);
-    const int64_t m_plane = plan_.PlaneElements(width);
-    T* const m = scratch.m + phase * plan_.planes() * m_plane;
-    int64_t* const a_offsets = scratch.offsets;
-    int64_t* const out_offsets = scratch.offsets + plan_.block_tiles;
     const kernels::GemmStep step = {0, 0, static_cast<int32_t>(piece.count), 1};
     kernels::GemmCall<T> call{};
     call.steps = &step;
@@ -256,35 +293,56 @@ class Runner {
     call.accumulate = piece.begin > 0;
     for (int i = 0; i < plan_.rows.points(); ++i) {
       for (int j = 0; j < plan_.columns.points(); ++j) {
-        const int64_t rows = ListTiles(begin, tiles, i, j, width, a_offsets, out_offsets);
         const int64_t plane = i * plan_.columns.points() + j;
-        call.a = scratch.v + plane * v_plane + piece.begin;
-        call.b = u + plane * piece.count * width;
-        call.out = m + plane * m_plane;
-        const int64_t parts = CeilDivide(rows, gemm_.max_rows[block.count]);
-        for (int64_t k = 0; k < parts; ++k) {
-          const int64_t first = PartBegin(rows, parts, k);
-          call.a_offsets = a_offsets + first;
-          call.out_offsets = out_offsets + first;
-          gemm_.kernels[block.count][PartBegin(rows, parts, k + 1) - first](call);
+        call.a = scratch.v +
+                 (piece_index * plan_.planes() + plane) * plan_.PlaneElements(plan_.terms_pitch);
+        const int64_t rows = ListTiles(runs, tiles, i, j, width, scratch);
+        for (int64_t phase = 0; phase < plan_.phases(); ++phase) {
+          call.b = UOf(scratch, block, phase, piece) + plane * piece.count * width;
+          call.out = MOf(scratch, block, phase) + plane * plan_.PlaneElements(width);
+          MultiplyPlane(call, block.count, rows, scratch);
         }
       }
     }
   }
 
+  // Register tiles of nearly equal size.
+  void MultiplyPlane(kernels::GemmCall<T>& call, int vectors, int64_t rows,
+                     const Scratch& scratch) const {
+    const int64_t parts = CeilDivide(rows, gemm_.max_rows[vectors]);
+    for (int64_t k = 0; k < parts; ++k) {
+      const int64_t first = PartBegin(rows, parts, k);
+      const int64_t last = PartBegin(rows, parts, k + 1);
+      call.a_offsets = scratch.offsets + first;
+      call.out_offsets = scratch.offsets + plan_.block_tiles + first;
+      // What the next tile reads; rows of a plane follow each other.
+      PrefetchForRead(call.a + call.a_offsets[last - first - 1] + plan_.terms_pitch,
+                      (last - first) * plan_.terms_pitch * static_cast<int64_t>(sizeof(T)));
+      gemm_.kernels[vectors][last - first](call);
+    }
+  }
+
   // Where the tiles that have the plane's points read V and write M; how many they are.
-  int64_t ListTiles(int64_t begin, int64_t tiles, int row_point, int column_point, int64_t width,
-                    int64_t* a_offsets, int64_t* out_offsets) const {
+  int64_t ListTiles(std::span<const TileRun> runs, int64_t tiles, int row_point, int column_point,
+                    int64_t width, const Scratch& scratch) const {
+    int64_t* const a_offsets = scratch.offsets;
+    int64_t* const out_offsets = scratch.offsets + plan_.block_tiles;
     int64_t rows = 0;
-    ForEachRun(begin, begin + tiles, [&](const TileRun& run) {
-      if (!kernels::HasPoint(kernels::kPointSets[run.row.point_set], row_point)) return;
-      if (!kernels::HasPoint(kernels::kPointSets[run.column.point_set], column_point)) return;
-      for (int64_t t = run.first; t < run.first + run.count; ++t) {
+    const auto add = [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t, ++rows) {
         a_offsets[rows] = t * plan_.terms_pitch;
         out_offsets[rows] = t * width;
-        ++rows;
       }
-    });
+    };
+    if (plan_.same_points) {
+      add(0, tiles);
+      return rows;
+    }
+    for (const TileRun& run : runs) {
+      if ((run.row_points >> row_point & run.column_points >> column_point & 1) != 0) {
+        add(run.first, run.first + run.count);
+      }
+    }
     return rows;
   }
 
@@ -346,7 +404,7 @@ class Runner {
                       const Target& target, const Scratch& scratch) const {
     const int64_t width = block.count * plan_.lanes;
     const int64_t plane = plan_.PlaneElements(width);
-    const T* const m = scratch.m + phase * plan_.planes() * plane + run.first * width;
+    const T* const m = MOf(scratch, block, phase) + run.first * width;
     const int row_points = Points(run.row), column_points = Points(run.column);
     const int64_t row_phase = phase / plan_.columns.phases();
     const int64_t column_phase = phase % plan_.columns.phases();
@@ -441,10 +499,10 @@ class Runner {
     }
   }
 
-  // What a tile reads: [row point][column point][terms_pitch]; nothing where it reads nothing.
+  // What a tile reads: [row point][column point][out channel]; nothing where it reads nothing.
   void LoadWindow(const TileRun& run, int64_t tile, T* window) const {
     const int64_t chunk = plan_.chunk;
-    T pixel[2 * 64];
+    T pixel[kChunkVectors * 64 / sizeof(T)];
     for (int i = 0; i < Points(run.row); ++i) {
       const int64_t row = run.row.in_begin + i * plan_.rows.in_step();
       if (row < 0 || row >= p_.rows.out) continue;
@@ -452,7 +510,7 @@ class Runner {
         const int64_t column =
             run.column.in_begin + (tile * run.column.outputs + j) * plan_.columns.in_step();
         if (column < 0 || column >= p_.columns.out) continue;
-        T* const to = window + (i * plan_.columns.points() + j) * plan_.terms_pitch;
+        T* const to = window + (i * plan_.columns.points() + j) * p_.out_channels;
         for (int64_t c = 0; c < p_.out_channels; c += chunk) {
           const int64_t channels = std::min(chunk, p_.out_channels - c);
           Convert(run.image, row, column, 1, c, channels, pixel);
@@ -485,7 +543,7 @@ class Runner {
     }
     const Phase& row_taps = direct.row_phases[a];
     const direct::ColumnGroup& group = direct.column_groups[b];
-    const int64_t pixel = plan_.terms_pitch;
+    const int64_t pixel = p_.out_channels;
     const int64_t line = plan_.columns.points() * pixel;
     // The first tap's pixel in the window.
     const int64_t i =

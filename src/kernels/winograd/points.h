@@ -36,6 +36,12 @@ struct PointSet {
   const PointFamily& family;
   int count;
   int index[kMaxPoints];
+
+  constexpr unsigned Mask() const {
+    unsigned mask = 0;
+    for (int i = 0; i < count; ++i) mask |= 1u << index[i];
+    return mask;
+  }
 };
 
 inline constexpr PointSet kPointSets[] = {
@@ -68,14 +74,7 @@ struct Matrix {
   double at[kMaxPoints][kMaxPoints] = {};
 };
 
-// The matrices of one set; `finite` counts its points without infinity.
-constexpr bool HasPoint(const PointSet& set, int family_index) {
-  for (int i = 0; i < set.count; ++i) {
-    if (set.index[i] == family_index) return true;
-  }
-  return false;
-}
-
+// The matrices. Below, `finite` counts the points of a set without infinity.
 constexpr Matrix InputMatrix(const PointSet& set) {
   Matrix b;
   b.rows = b.columns = set.count;
@@ -96,7 +95,8 @@ constexpr Matrix InputMatrix(const PointSet& set) {
     double scale = 1;
     if (i < finite) {
       for (int k = 0; k < set.family.count - 1; ++k) {
-        if (!HasPoint(set, k)) scale *= set.family.values[set.index[i]] - set.family.values[k];
+        if ((set.Mask() >> k & 1) == 0)
+          scale *= set.family.values[set.index[i]] - set.family.values[k];
       }
     }
     for (int power = 0; power <= degree; ++power) b.at[i][power] = scale * polynomial[power];

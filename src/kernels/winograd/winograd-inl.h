@@ -119,17 +119,16 @@ HWY_INLINE void MultiplyByColumns(D d, V* x, V* y) {
   }
 }
 
-// One vector of every operand. `rest`: channels left, when they are fewer than lanes and the side
-// is exact; else 0.
-template <class D, class M, bool kOutput, class V>
-HWY_INLINE void TransformVector(D d, const TransformCall<hn::TFromD<D>>& call, int64_t line,
-                                int64_t c, int64_t rest_from, int64_t rest_to, V& check) {
+// One vector of every operand. `rest_from` and `rest_to`: channels left, when they are fewer than
+// lanes and the side is exact; else 0.
+template <class D, class M, bool kOutput, class V, typename T>
+HWY_INLINE void TransformVector(D d, const T* const* from, T* const* to, int64_t c,
+                                int64_t rest_from, int64_t rest_to, V& check) {
   V x[kMaxPoints];
   V y[kMaxPoints];
 #pragma GCC unroll 8
   for (int j = 0; j < M::kMatrix.columns; ++j) {
-    const auto* const from = call.from[j] + line * call.from_line[j] + c;
-    x[j] = rest_from > 0 ? LoadPartial(d, from, rest_from) : hn::LoadU(d, from);
+    x[j] = rest_from > 0 ? LoadPartial(d, from[j] + c, rest_from) : hn::LoadU(d, from[j] + c);
   }
   if constexpr (kOutput) {
     MultiplyByColumns<D, V, M>(d, x, y);
@@ -138,11 +137,10 @@ HWY_INLINE void TransformVector(D d, const TransformCall<hn::TFromD<D>>& call, i
   }
 #pragma GCC unroll 8
   for (int i = 0; i < M::kMatrix.rows; ++i) {
-    auto* const to = call.to[i] + line * call.to_line + c;
     if (rest_to > 0) {
-      StorePartial(d, y[i], to, rest_to, false);
+      StorePartial(d, y[i], to[i] + c, rest_to, false);
     } else {
-      hn::StoreU(y[i], d, to);
+      hn::StoreU(y[i], d, to[i] + c);
     }
     // Infinity and NaN make it NaN.
     if constexpr (kOutput) check = hn::MulAdd(y[i], hn::Zero(d), check);
@@ -151,19 +149,36 @@ HWY_INLINE void TransformVector(D d, const TransformCall<hn::TFromD<D>>& call, i
 
 template <class D, class M, bool kOutput>
 bool TransformLines(const TransformCall<hn::TFromD<D>>& call) {
+  using T = hn::TFromD<D>;
   const D d;
   constexpr int64_t kLanes = hn::MaxLanes(D());
+  constexpr int kFrom = M::kMatrix.columns;
+  constexpr int kTo = M::kMatrix.rows;
   auto check = hn::Zero(d);
   const int64_t whole = call.channels / kLanes * kLanes;
   const int64_t rest = call.channels - whole;
-  for (int64_t line = 0; line < call.lines; ++line) {
+  const int64_t rest_from = call.exact_from ? rest : 0;
+  const int64_t rest_to = call.exact_to ? rest : 0;
+  const int64_t lines = call.lines;
+  const int64_t to_line = call.to_line;
+  // Copies, since for all the compiler knows a store may change the call.
+  const T* from[kFrom];
+  int64_t from_line[kFrom];
+  T* to[kTo];
+  for (int j = 0; j < kFrom; ++j) {
+    from[j] = call.from[j];
+    from_line[j] = call.from_line[j];
+  }
+  for (int i = 0; i < kTo; ++i) to[i] = call.to[i];
+  for (int64_t line = 0; line < lines; ++line) {
     for (int64_t c = 0; c < whole; c += kLanes) {
-      TransformVector<D, M, kOutput>(d, call, line, c, 0, 0, check);
+      TransformVector<D, M, kOutput>(d, from, to, c, 0, 0, check);
     }
     if (rest > 0) {
-      TransformVector<D, M, kOutput>(d, call, line, whole, call.exact_from ? rest : 0,
-                                     call.exact_to ? rest : 0, check);
+      TransformVector<D, M, kOutput>(d, from, to, whole, rest_from, rest_to, check);
     }
+    for (int j = 0; j < kFrom; ++j) from[j] += from_line[j];
+    for (int i = 0; i < kTo; ++i) to[i] += to_line;
   }
   return !kOutput || hn::AllTrue(d, hn::Eq(check, hn::Zero(d)));
 }

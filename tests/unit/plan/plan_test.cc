@@ -71,17 +71,26 @@ TEST(PlanTest, KeepsTheWorkspaceLimit) {
   EXPECT_LE(MakePlan(problem, options)->workspace_bytes(), options.workspace_limit);
   EXPECT_GT(plan->workspace_bytes(), 0);
   // A small workspace means smaller tasks and fewer threads, not other values.
-  for (const char* small : {"h40w50c64_k3x3_oc32_p1,1,1,1_nchw_f16", "h90w90c3_k5x5_oc16_psame"}) {
+  const struct {
+    const char* problem;
+    const char* algorithm;
+    int64_t least;
+  } kSmall[] = {{"h40w50c64_k3x3_oc32_p1,1,1,1_nchw_f16", "direct", 200000},
+                {"h40w50c64_k3x3_oc32_p1,1,1,1_nchw_f16", "winograd", 700000},
+                {"h90w90c3_k5x5_oc16_psame", "pixels", 200000}};
+  for (const auto& [small, algorithm, least] : kSmall) {
     options.threads = 5;
     options.workspace_limit = 0;
+    options.algorithm = algorithm;
     const Tensor wanted = RunPlan(*MakePlan(small, options), 1, Fill::kReal);
-    for (const int64_t limit : {200000, 400000, 1000000}) {
+    for (const int64_t limit : {least, 2 * least, 5 * least}) {
       options.workspace_limit = limit;
       const auto limited = MakePlan(small, options);
       EXPECT_LE(limited->workspace_bytes(), limit);
       EXPECT_TRUE(RunPlan(*limited, 1, Fill::kReal).SameBits(wanted));
     }
   }
+  options.algorithm.clear();
   options.workspace_limit = 1000;
   std::shared_ptr<const Plan> none;
   const Status status = Plan::Create(Parse(problem), options, &none);
@@ -192,10 +201,16 @@ TEST(PlanTest, CancelledRunsSaySo) {
 }
 
 TEST(PlanTest, ExplainNamesTheChoiceAndTheOthers) {
-  const std::string text = MakePlan("h8w8c16_k3x3_oc16_p1,1,1,1")->Explain();
-  for (const char* word :
-       {"h8w8c16", "algorithm: direct", "not grouped", "workspace", "tasks", "tiles"}) {
-    EXPECT_NE(text.find(word), std::string::npos) << text;
+  PlanOptions options;
+  options.accuracy = Accuracy::kStrict;
+  const std::string strict = MakePlan("h8w8c16_k3x3_oc16_p1,1,1,1", options)->Explain();
+  for (const char* word : {"h8w8c16", "algorithm: direct", "not grouped", "not winograd: accuracy",
+                           "workspace", "tasks", "tiles"}) {
+    EXPECT_NE(strict.find(word), std::string::npos) << strict;
+  }
+  const std::string fast = MakePlan("h8w8c16_k3x3_oc16_p1,1,1,1")->Explain();
+  for (const char* word : {"algorithm: winograd", "not direct: predicted", "F(4,3)"}) {
+    EXPECT_NE(fast.find(word), std::string::npos) << fast;
   }
 }
 
