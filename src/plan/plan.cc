@@ -104,7 +104,6 @@ bool Plan::SharesPackedFilter(const Plan& other) const {
 
 Status Plan::PackFilter(const void* filter, void* packed, Executor& executor,
                         const Control& control) const {
-  const FloatEnvironment environment;
   return chosen_->plan->PrepareFilter(filter, Align(packed), executor, control);
 }
 
@@ -114,8 +113,7 @@ Status Plan::Execute(const Run& run, Executor& executor, const Control& control)
   Scratch packed_scratch;
   if (run.packed_filter == nullptr && chosen_->plan->packed_filter_bytes > 0) {
     DGRAD_RETURN_IF_ERROR(packed_scratch.Borrow(chosen_->plan->packed_filter_bytes));
-    DGRAD_RETURN_IF_ERROR(
-        chosen_->plan->PrepareFilter(run.filter, packed_scratch.data(), executor, control));
+    DGRAD_RETURN_IF_ERROR(PackFilter(run.filter, packed_scratch.data(), executor, control));
     packed = packed_scratch.data();
   }
   void* workspace = run.workspace == nullptr ? nullptr : Align(run.workspace);

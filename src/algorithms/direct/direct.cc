@@ -4,23 +4,12 @@
 #include <memory>
 
 #include "src/algorithms/direct/direct_plan.h"
+#include "src/algorithms/element_types.h"
 #include "src/base/integer.h"
-#include "src/kernels/gemm/gemm.h"
 
 namespace dgrad {
 namespace direct {
 namespace {
-
-int Lanes(DType dtype, Isa isa) {
-  switch (dtype) {
-    case DType::kF64:
-      return kernels::Gemm<double>(isa).lanes;
-    case DType::kI32:
-      return kernels::Gemm<int32_t>(isa).lanes;
-    default:
-      return kernels::Gemm<float>(isa).lanes;
-  }
-}
 
 // True when `next` can share the product of the group that `phase` begins with `fold` residues.
 bool Folds(const Phase& phase, int64_t fold, int64_t length, const Phase& next) {
@@ -74,7 +63,6 @@ double PredictCycles(const PlanContext& context, const DirectPlan& plan) {
     useful += taps * static_cast<double>(group.columns * p.groups);
     computed += taps * static_cast<double>(group.vectors * plan.lanes * plan.channel_groups);
   }
-  if (useful == 0) return static_cast<double>(p.in_backprop_bytes()) / 32;
   const int64_t vectors = plan.column_groups[0].vectors;
   // Loads, not multiplications, bound narrow tiles.
   const double tile =
@@ -96,9 +84,9 @@ Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_a
   plan->problem = problem;
   plan->isa = context.isa;
   plan->lanes_are_groups = lanes_are_groups;
-  const bool half = problem.dtype == DType::kF16 || problem.dtype == DType::kBF16;
-  plan->compute_size = half ? 4 : SizeOf(problem.dtype);
-  plan->lanes = Lanes(problem.dtype, context.isa);
+  const bool half = IsHalf(problem.dtype);
+  plan->compute_size = ComputeSizeOf(problem.dtype);
+  plan->lanes = LanesOf(problem.dtype, context.isa);
   plan->channel_groups =
       lanes_are_groups ? CeilDivide(problem.groups, plan->lanes) : problem.groups;
   std::vector<Phase> column_phases;

@@ -46,13 +46,6 @@ struct Grid {
   }
 };
 
-int64_t BandReadRows(const Axis& rows, int64_t bands) {
-  const int64_t largest = CeilDivide(rows.in, bands);
-  // Any `largest` consecutive rows read at most this many (there is at least one tap).
-  const int64_t reach = (rows.taps - 1) * rows.dilation;
-  return std::min(rows.out, FloorDivide(largest - 1 + reach, rows.stride) + 1);
-}
-
 // Bands of converted out_backprop that stay in the last cache, as far as their overlap allows.
 Status ChooseBands(const PlanContext& context, DirectPlan* plan) {
   const Problem& p = plan->problem;
@@ -72,7 +65,7 @@ Status ChooseBands(const PlanContext& context, DirectPlan* plan) {
       const int64_t bytes = SaturatingMultiply(plan->band_read_rows, row_bytes);
       if (bytes <= wanted) break;
       const int64_t bands = std::min(plan->row_bands * 2, p.rows.in);
-      const int64_t read_rows = BandReadRows(p.rows, bands);
+      const int64_t read_rows = MostRead(p.rows, CeilDivide(p.rows.in, bands));
       // Rows that neighbouring bands both read are converted twice.
       const bool wasteful = static_cast<double>(bands) * static_cast<double>(read_rows) >
                             2 * static_cast<double>(p.rows.out) + static_cast<double>(bands);
@@ -92,7 +85,6 @@ Status ChooseBands(const PlanContext& context, DirectPlan* plan) {
 
 Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
   const Problem& p = plan->problem;
-  if (p.in_backprop_elements() == 0) return {};
   DGRAD_RETURN_IF_ERROR(ChooseBands(context, plan));
 
   const int64_t l2 = GetCacheSizes().l2;

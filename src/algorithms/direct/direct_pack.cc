@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "src/algorithms/direct/direct_plan.h"
+#include "src/algorithms/element_types.h"
 #include "src/kernels/convert/convert.h"
 #include "src/kernels/transpose/transpose.h"
 #include "src/threads/partition.h"
@@ -130,19 +131,9 @@ Status Pack(const DirectPlan& plan, const void* filter, void* packed, Executor& 
 
 Status DirectPlan::PrepareFilter(const void* filter, void* packed, Executor& executor,
                                  const Control& control) const {
-  switch (problem.dtype) {
-    case DType::kF16:
-      return Pack<Float16, float>(*this, filter, packed, executor, control);
-    case DType::kBF16:
-      return Pack<BFloat16, float>(*this, filter, packed, executor, control);
-    case DType::kF32:
-      return Pack<float, float>(*this, filter, packed, executor, control);
-    case DType::kF64:
-      return Pack<double, double>(*this, filter, packed, executor, control);
-    case DType::kI32:
-      return Pack<int32_t, int32_t>(*this, filter, packed, executor, control);
-  }
-  return Internal("unknown element type");
+  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) {
+    return Pack<decltype(storage), decltype(compute)>(*this, filter, packed, executor, control);
+  });
 }
 
 }  // namespace dgrad::direct

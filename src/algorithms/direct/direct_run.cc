@@ -3,10 +3,12 @@
 #include <cstring>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "src/algorithms/direct/direct_plan.h"
-#include "src/algorithms/direct/tensor_mover.h"
+#include "src/algorithms/element_types.h"
 #include "src/algorithms/steps.h"
+#include "src/algorithms/tensor_mover.h"
 #include "src/base/integer.h"
 #include "src/base/prefetch.h"
 #include "src/kernels/gemm/gemm.h"
@@ -55,7 +57,8 @@ class Runner {
         p_(plan.problem),
         gemm_(kernels::Gemm<T>(plan.isa)),
         lanes_(kernels::Lanes<T>(plan.isa)),
-        mover_(plan),
+        mover_(plan.problem, plan.isa, Table(plan.out_channel_position),
+               Table(plan.in_channel_position)),
         source_(static_cast<const S*>(out_backprop)),
         packed_(static_cast<const T*>(packed)),
         result_(static_cast<S*>(in_backprop)),
@@ -65,9 +68,7 @@ class Runner {
     if (!plan_.covers && !plan_.stages_out) {
       DGRAD_RETURN_IF_ERROR(ZeroFill(executor, control));
     }
-    if (plan_.row_phases.empty() || plan_.column_groups.empty()) {
-      if (!plan_.stages_out) return {};
-    }
+    if (plan_.row_phases.empty()) return {};  // no tap lands anywhere
     for (int64_t n = 0; n < p_.batch; n += plan_.band_images) {
       const Range images = {n, std::min(p_.batch, n + plan_.band_images)};
       for (int64_t band = 0; band < plan_.row_bands; ++band) {
@@ -80,6 +81,10 @@ class Runner {
   }
 
  private:
+  static const int64_t* Table(const std::vector<int64_t>& positions) {
+    return positions.empty() ? nullptr : positions.data();
+  }
+
   // Pixels that no tap meets are +0.
   Status ZeroFill(Executor& executor, const Control& control) {
     constexpr int64_t kPiece = int64_t{1} << 20;
@@ -144,9 +149,7 @@ class Runner {
   // Channels of in_backprop of a task whose results are staged (then nothing is folded, and every
   // column group has the same blocks).
   Range Channels(int64_t channel_block) const {
-    if (plan_.channel_blocks == 1 || plan_.column_groups.empty()) {
-      return channel_block == 0 ? Range{0, p_.in_channels} : Range{0, 0};
-    }
+    if (plan_.channel_blocks == 1) return {0, p_.in_channels};
     const int64_t vectors = plan_.column_groups[0].vectors;
     const int64_t blocks = BlockCount(vectors);
     const auto first_channel = [&](int64_t unit) {
@@ -405,24 +408,11 @@ class Runner {
 
 Status DirectPlan::Run(const void* out_backprop, const void* packed, void* in_backprop,
                        void* workspace, Executor& executor, const Control& control) const {
-  const auto run = [&](auto storage, auto compute) {
+  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) {
     Runner<decltype(storage), decltype(compute)> runner(*this, out_backprop, packed, in_backprop,
                                                         workspace);
     return runner.Run(executor, control);
-  };
-  switch (problem.dtype) {
-    case DType::kF16:
-      return run(Float16{}, float{});
-    case DType::kBF16:
-      return run(BFloat16{}, float{});
-    case DType::kF32:
-      return run(float{}, float{});
-    case DType::kF64:
-      return run(double{}, double{});
-    case DType::kI32:
-      return run(int32_t{}, int32_t{});
-  }
-  return Internal("unknown element type");
+  });
 }
 
 std::string DirectPlan::Describe() const {

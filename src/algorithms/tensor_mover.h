@@ -1,29 +1,32 @@
 // Rows of tensors to and from scratch memory: element type, layout and order of channels.
-#ifndef DGRAD_ALGORITHMS_DIRECT_TENSOR_MOVER_H_
-#define DGRAD_ALGORITHMS_DIRECT_TENSOR_MOVER_H_
+#ifndef DGRAD_ALGORITHMS_TENSOR_MOVER_H_
+#define DGRAD_ALGORITHMS_TENSOR_MOVER_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
-#include <vector>
 
-#include "src/algorithms/direct/direct_plan.h"
+#include "src/base/isa.h"
 #include "src/kernels/convert/convert.h"
 #include "src/kernels/transpose/transpose.h"
+#include "src/problem/problem.h"
 
-namespace dgrad::direct {
+namespace dgrad {
 
 // S is the tensors' type, T the compute type. Scratch rows are [column][channel], with channels
-// where the plan's tables put them.
+// where the tables put them.
 template <typename S, typename T>
 class TensorMover {
  public:
-  explicit TensorMover(const DirectPlan& plan)
-      : p_(plan.problem),
-        out_(Table(plan.out_channel_position)),
-        in_(Table(plan.in_channel_position)),
-        convert_(kernels::Convert(plan.isa)),
-        transpose_(kernels::Transpose<T>(plan.isa)) {}
+  // out_channel_position, in_channel_position: where a channel goes in scratch rows of out_backprop
+  // and where it comes from in those of in_backprop; null: where it is. All must outlive this.
+  TensorMover(const Problem& problem, Isa isa, const int64_t* out_channel_position = nullptr,
+              const int64_t* in_channel_position = nullptr)
+      : p_(problem),
+        out_(out_channel_position),
+        in_(in_channel_position),
+        convert_(kernels::Convert(isa)),
+        transpose_(kernels::Transpose<T>(isa)) {}
 
   // One row of one image of out_backprop.
   void ConvertRow(const S* out_backprop, int64_t image, int64_t row, T* to) const {
@@ -35,7 +38,7 @@ class TensorMover {
   }
 
   // Columns [begin, end) of one row of one image; scratch has the channels [first, last), all of
-  // them if the plan has a table.
+  // them if there is a table.
   void UnstageRow(const T* from, int64_t image, int64_t row, int64_t begin, int64_t end,
                   int64_t first, int64_t last, S* in_backprop) const {
     if (p_.layout == Layout::kNhwc) {
@@ -53,10 +56,6 @@ class TensorMover {
   // Conversions go through lines of this many elements, several at a time.
   static constexpr int64_t kLine = 256;
   static constexpr int64_t kLines = 16;
-
-  static const int64_t* Table(const std::vector<int64_t>& positions) {
-    return positions.empty() ? nullptr : positions.data();
-  }
 
   void FromNhwc(const S* from, T* to) const {
     const int64_t channels = p_.out_channels;
@@ -153,6 +152,6 @@ class TensorMover {
   const kernels::TransposeKernel<T> transpose_;
 };
 
-}  // namespace dgrad::direct
+}  // namespace dgrad
 
-#endif  // DGRAD_ALGORITHMS_DIRECT_TENSOR_MOVER_H_
+#endif  // DGRAD_ALGORITHMS_TENSOR_MOVER_H_
