@@ -42,17 +42,6 @@ void GroupColumns(const std::vector<Phase>& phases, bool may_fold, DirectPlan* p
   }
 }
 
-// positions[g * size + k] = k * groups + g.
-std::vector<int64_t> Interleaved(int64_t groups, int64_t size) {
-  std::vector<int64_t> positions(static_cast<size_t>(groups * size));
-  for (int64_t g = 0; g < groups; ++g) {
-    for (int64_t k = 0; k < size; ++k) {
-      positions[static_cast<size_t>(g * size + k)] = k * groups + g;
-    }
-  }
-  return positions;
-}
-
 // A guess good enough to choose between algorithms; one multiply-add a cycle and vector.
 double PredictCycles(const PlanContext& context, const DirectPlan& plan) {
   const Problem& p = plan.problem;
@@ -111,14 +100,9 @@ Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_a
       half || (nchw && problem.out_channels > 1 && problem.rows.out * problem.columns.out > 1);
   plan->stages_out =
       half || (nchw && problem.in_channels > 1 && problem.rows.in * problem.columns.in > 1);
-  if (lanes_are_groups && problem.group_out_channels() > 1) {
-    plan->converts_in = true;
-    plan->out_channel_position = Interleaved(problem.groups, problem.group_out_channels());
-  }
-  if (lanes_are_groups && problem.group_in_channels() > 1) {
-    plan->stages_out = true;
-    plan->in_channel_position = Interleaved(problem.groups, problem.group_in_channels());
-  }
+  // Scratch has the same channel of all groups side by side.
+  if (lanes_are_groups && problem.group_out_channels() > 1) plan->converts_in = true;
+  if (lanes_are_groups && problem.group_in_channels() > 1) plan->stages_out = true;
   plan->covers =
       CoversAxis(problem.rows, plan->row_phases) && CoversAxis(problem.columns, column_phases);
   GroupColumns(column_phases, problem.groups == 1 && !plan->stages_out, plan.get());
@@ -142,10 +126,9 @@ Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_a
   }
   plan->packed_filter_bytes = bytes;
   DGRAD_RETURN_IF_ERROR(ChooseBlocking(context, plan.get()));
-  plan->footprint_bytes = static_cast<int64_t>(
-      plan->row_phases.size() * (sizeof(Phase) + sizeof(int64_t)) +
-      plan->column_groups.size() * sizeof(ColumnGroup) +
-      (plan->out_channel_position.size() + plan->in_channel_position.size()) * sizeof(int64_t));
+  plan->footprint_bytes =
+      static_cast<int64_t>(plan->row_phases.size() * (sizeof(Phase) + sizeof(int64_t)) +
+                           plan->column_groups.size() * sizeof(ColumnGroup));
   plan->cycles = PredictCycles(context, *plan);
   *result = std::move(plan);
   return {};

@@ -46,12 +46,15 @@ struct Grid {
   }
 };
 
+struct Tasks {
+  Grid grid;
+  int64_t least_blocks;  // of channels, that can be shared out
+  int64_t most_vectors;  // of a column group
+};
+
 // Bands of converted out_backprop that stay in the last cache, as far as their overlap allows.
-Status ChooseBands(const PlanContext& context, DirectPlan* plan) {
+void ChooseBands(const PlanContext& context, DirectPlan* plan) {
   const Problem& p = plan->problem;
-  plan->band_images = p.batch;
-  plan->band_read_rows = p.rows.out;
-  if (!plan->converts_in) return {};
   // Widened, a tensor may have more bytes than an address can count.
   const int64_t row_bytes = SaturatingMultiply(p.columns.out * p.out_channels, plan->compute_size);
   const int64_t image_bytes = SaturatingMultiply(p.rows.out, row_bytes);
@@ -78,15 +81,12 @@ Status ChooseBands(const PlanContext& context, DirectPlan* plan) {
       RoundUp(std::min(SaturatingMultiply(plan->band_images * plan->band_read_rows, row_bytes),
                        INT64_MAX / 4),
               64);
-  return {};
 }
 
-}  // namespace
-
-Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
+// Cuts a band into the tasks' regions.
+Tasks CutBand(const PlanContext& context, DirectPlan* plan) {
   const Problem& p = plan->problem;
-  DGRAD_RETURN_IF_ERROR(ChooseBands(context, plan));
-
+  plan->image_blocks = plan->row_blocks = plan->column_blocks = plan->channel_blocks = 1;
   const int64_t l2 = GetCacheSizes().l2;
   const int64_t band_rows = CeilDivide(p.rows.in, plan->row_bands);
   const auto unit = [](int64_t size, int64_t stride) {
@@ -147,6 +147,42 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
       break;
     }
   }
+  return {grid, least_blocks, most_vectors};
+}
+
+// Whether tasks should convert what they read: it then comes from the second cache instead of the
+// last one, which pays unless many tasks read the same.
+bool TasksShouldConvert(const PlanContext& context, const DirectPlan& plan, const Grid& grid) {
+  constexpr double kMostRepeats = 2;
+  const Problem& p = plan.problem;
+  const int64_t rows = MostRead(p.rows, grid.rows.largest());
+  const int64_t columns = MostRead(p.columns, grid.columns.largest());
+  const int64_t bytes = SaturatingMultiply(
+      SaturatingMultiply(grid.images.largest(), rows),
+      SaturatingMultiply(SaturatingMultiply(columns, p.out_channels), plan.compute_size));
+  const double repeats = static_cast<double>(plan.channel_blocks) *
+                         static_cast<double>(plan.row_blocks) * static_cast<double>(rows) *
+                         static_cast<double>(plan.column_blocks) * static_cast<double>(columns) /
+                         (static_cast<double>(p.rows.out) * static_cast<double>(p.columns.out));
+  return repeats <= kMostRepeats && bytes <= GetCacheSizes().l2 / 4 * 3 &&
+         bytes <= context.workspace_limit / 4 / context.threads;
+}
+
+}  // namespace
+
+Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
+  const Problem& p = plan->problem;
+  plan->band_images = p.batch;
+  plan->band_read_rows = p.rows.out;
+  Tasks tasks = CutBand(context, plan);
+  if (plan->converts_in) {
+    plan->converts_per_task = TasksShouldConvert(context, *plan, tasks.grid);
+    if (!plan->converts_per_task) {
+      ChooseBands(context, plan);
+      tasks = CutBand(context, plan);
+    }
+  }
+  const Grid& grid = tasks.grid;
 
   // Scratch of one slot. Smaller regions, then smaller shares of channels, until one slot keeps the
   // caller's limit; so whether a plan exists does not hang on the number of threads.
@@ -155,24 +191,31 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
     plan->steps_bytes = RoundUp(kMaxSteps * static_cast<int64_t>(sizeof(kernels::GemmStep)), 64);
     plan->offsets_bytes =
         RoundUp(2 * plan->pixel_limit * static_cast<int64_t>(sizeof(int64_t)), 64);
+    if (plan->converts_per_task) {
+      plan->task_input_bytes = RoundUp(
+          grid.images.largest() * MostRead(p.rows, grid.rows.largest()) *
+              MostRead(p.columns, grid.columns.largest()) * p.out_channels * plan->compute_size,
+          64);
+    }
     if (plan->stages_out) {
       // Channels of a task: whole units, which differ in size by one block of at most 3 vectors.
       const int64_t channels =
           plan->channel_blocks == 1
               ? p.in_channels
               : std::min(p.in_channels,
-                         CeilDivide(least_blocks, plan->channel_blocks) *
+                         CeilDivide(tasks.least_blocks, plan->channel_blocks) *
                              std::min<int64_t>(3 * plan->lanes, p.group_in_channels()));
       plan->staging_bytes = RoundUp(grid.results() * channels * plan->compute_size, 64);
     }
-    plan->slot_bytes = plan->steps_bytes + plan->offsets_bytes + plan->staging_bytes;
+    plan->slot_bytes =
+        plan->steps_bytes + plan->offsets_bytes + plan->task_input_bytes + plan->staging_bytes;
   };
   set_slot_bytes();
   const int64_t available = context.workspace_limit - plan->converted_bytes - kAlignmentSlack;
   while (plan->slot_bytes > available) {
     if (grid.can_split()) {
       grid.Split();
-    } else if (plan->channel_blocks * 2 <= least_blocks) {
+    } else if (plan->channel_blocks * 2 <= tasks.least_blocks) {
       plan->channel_blocks *= 2;
     } else {
       return OutOfMemory(
@@ -182,14 +225,16 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
     }
     set_slot_bytes();
   }
+  const int64_t l2 = GetCacheSizes().l2;
   plan->shared_filter_bytes = plan->lanes_are_groups ? GetCacheSizes().l1d / 2 : l2 / 4;
   plan->pass_rows = std::max<int64_t>(
-      kMaxTerms, l2 / 2 / (std::min<int64_t>(most_vectors, 3) * plan->lanes * plan->compute_size));
-  const int64_t tasks = grid.tasks() * plan->channel_blocks;
+      kMaxTerms,
+      l2 / 2 / (std::min<int64_t>(tasks.most_vectors, 3) * plan->lanes * plan->compute_size));
+  const int64_t count = grid.tasks() * plan->channel_blocks;
   const bool tiny = p.multiply_adds() < 1e6;
   plan->slots = tiny ? 1
                      : static_cast<int>(std::min<int64_t>(
-                           {context.threads, tasks, available / plan->slot_bytes}));
+                           {context.threads, count, available / plan->slot_bytes}));
   plan->workspace_bytes = plan->converted_bytes + plan->slots * plan->slot_bytes + kAlignmentSlack;
   return {};
 }
