@@ -86,7 +86,7 @@ class TensorMover {
   // Planes that are read or written side by side: what fills a line of the other side.
   static constexpr int64_t kPlanes = 16;
   // Scratch that is filled at a time. Runs of pixels should be long, and scratch stay in cache.
-  static constexpr int64_t kScratchBytes = int64_t{128} << 10;
+  static constexpr int64_t kScratchBytes = int64_t{512} << 10;
 
   // Channels are runs of `inner` neighbours in the tensor; scratch has element k of all `outer`
   // runs side by side.

@@ -9,24 +9,29 @@
 #define HWY_TARGET_INCLUDE "src/kernels/transpose/transpose.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "src/kernels/tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dgrad::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+template <typename T>
+void ByElement(const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64_t rows,
+               int64_t columns) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) to[c * to_pitch + r] = from[r * from_pitch + c];
+  }
+}
+
 #if HWY_TARGET == HWY_SCALAR
 template <typename T>
 void TransposeAll(const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64_t rows,
                   int64_t columns) {
-  for (int64_t c = 0; c < columns; ++c) {
-    for (int64_t r = 0; r < rows; ++r) to[c * to_pitch + r] = from[r * from_pitch + c];
-  }
+  ByElement(from, from_pitch, to, to_pitch, rows, columns);
 }
 #else
 
-// Tiles are square, as wide as a vector. Vectors are made of 128-bit blocks, within which rows and
-// columns change places cheaply.
+// Vectors are made of 128-bit blocks, within which rows and columns change places cheaply. A tile
+// has a vector of rows, and columns of one or more blocks.
 template <class D>
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 template <class D>
@@ -65,9 +70,8 @@ HWY_INLINE void TransposeBlocks(D d, V (&v)[4]) {
   v[3] = hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23));
 }
 
-template <class D, typename T>
+template <int64_t kParts, class D, typename T>
 HWY_INLINE void Tile(D d, const T* from, int64_t from_pitch, T* to, int64_t to_pitch) {
-  constexpr int64_t kParts = kLanes<D> / kBlock<D>;
   hn::Vec<D> v[kParts][kBlock<D>];
   // A row's blocks one after the other: rows that are a multiple of 4096 bytes apart share a few
   // lines of the first cache.
@@ -88,28 +92,31 @@ HWY_INLINE void Tile(D d, const T* from, int64_t from_pitch, T* to, int64_t to_p
   }
 }
 
-// `count` elements, at most a vector.
-template <class D, typename T>
-HWY_INLINE void CopyPart(D d, const T* from, T* to, int64_t count) {
-  if (count == kLanes<D>) {
-    hn::StoreU(hn::LoadU(d, from), d, to);
-  } else {
-    StorePartial(d, LoadPartial(d, from, count), to, count, false);
-  }
-}
-
-// A tile that lacks rows or columns, through memory of its own.
-template <class D, typename T>
-void PartialTile(D d, const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64_t rows,
-                 int64_t columns) {
-  HWY_ALIGN T in[kLanes<D> * kLanes<D>] = {};
-  HWY_ALIGN T out[kLanes<D> * kLanes<D>];
-  for (int64_t r = 0; r < rows; ++r) {
-    CopyPart(d, from + r * from_pitch, in + r * kLanes<D>, columns);
-  }
-  Tile(d, in, kLanes<D>, out, kLanes<D>);
-  for (int64_t c = 0; c < columns; ++c) {
-    CopyPart(d, out + c * kLanes<D>, to + c * to_pitch, rows);
+// All of at least a tile; the last tiles overlap those before.
+template <int64_t kParts, class D, typename T>
+HWY_INLINE void Tiles(D d, const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64_t rows,
+                      int64_t columns) {
+  constexpr int64_t kRows = kLanes<D>;
+  constexpr int64_t kColumns = kParts * kBlock<D>;
+  constexpr int64_t kLine = kCacheLine / static_cast<int64_t>(sizeof(T));
+  constexpr bool kWhole = kRows == kColumns && kRows == kLanes<hn::ScalableTag<T> >;
+  for (int64_t r0 = 0; r0 < rows; r0 += kRows) {
+    const int64_t r = std::min(r0, rows - kRows);
+    for (int64_t c0 = 0; c0 < columns; c0 += kColumns) {
+      const int64_t c = std::min(c0, columns - kColumns);
+      // What the tiles below come from and go to, once per cache line.
+      if (kWhole && c % kLine == 0) {
+        for (int64_t i = 0; i < kRows; ++i) {
+          PrefetchForRead(from + (r + kRows + i) * from_pitch + c, 1);
+        }
+      }
+      if (kWhole && r % kLine == 0) {
+        for (int64_t i = 0; i < kColumns; ++i) {
+          PrefetchForWrite(to + (c + i) * to_pitch + r + kLine, 1);
+        }
+      }
+      Tile<kParts>(d, from + r * from_pitch + c, from_pitch, to + c * to_pitch + r, to_pitch);
+    }
   }
 }
 
@@ -117,27 +124,16 @@ template <typename T>
 void TransposeAll(const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64_t rows,
                   int64_t columns) {
   const hn::ScalableTag<T> d;
-  constexpr int64_t kSize = kLanes<decltype(d)>;
-  const int64_t height = std::min(rows, kSize);
-  const int64_t width = std::min(columns, kSize);
-  const bool whole = height == kSize && width == kSize;
-  for (int64_t r0 = 0; r0 < rows; r0 += kSize) {
-    // The last tiles overlap those before.
-    const int64_t r = std::min(r0, rows - height);
-    for (int64_t c0 = 0; c0 < columns; c0 += kSize) {
-      const int64_t c = std::min(c0, columns - width);
-      // What the tile below comes from and goes to.
-      for (int64_t i = 0; i < kSize; ++i) {
-        PrefetchForRead(from + (r + kSize + i) * from_pitch + c, 1);
-        PrefetchForWrite(to + (c + i) * to_pitch + r + kSize, 1);
-      }
-      if (whole) {
-        Tile(d, from + r * from_pitch + c, from_pitch, to + c * to_pitch + r, to_pitch);
-      } else {
-        PartialTile(d, from + r * from_pitch + c, from_pitch, to + c * to_pitch + r, to_pitch,
-                    height, width);
-      }
-    }
+  constexpr int64_t kRows = kLanes<decltype(d)>;
+  constexpr int64_t kSmall = 16 / static_cast<int64_t>(sizeof(T));
+  if (rows >= kRows && columns >= kRows) {
+    Tiles<kRows / kSmall>(d, from, from_pitch, to, to_pitch, rows, columns);
+  } else if (rows >= kRows && columns >= kSmall) {
+    Tiles<1>(d, from, from_pitch, to, to_pitch, rows, columns);
+  } else if (rows >= kSmall && columns >= kSmall) {
+    Tiles<1>(hn::FixedTag<T, kSmall>(), from, from_pitch, to, to_pitch, rows, columns);
+  } else {
+    ByElement(from, from_pitch, to, to_pitch, rows, columns);
   }
 }
 #endif
