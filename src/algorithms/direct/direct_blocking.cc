@@ -168,6 +168,30 @@ bool TasksShouldConvert(const PlanContext& context, const DirectPlan& plan, cons
          bytes <= context.workspace_limit / 4 / context.threads;
 }
 
+// Bytes of the largest packed block of columns.
+int64_t LargestBlock(const DirectPlan& plan) {
+  int64_t largest = 0;
+  const auto row_phases = static_cast<int64_t>(plan.row_phases.size());
+  for (int64_t a = 0; a < row_phases; ++a) {
+    for (const ColumnGroup& group : plan.column_groups) {
+      const int64_t blocks = BlockCount(group.vectors);
+      for (const int64_t b : {int64_t{0}, blocks - 1}) {
+        largest = std::max(largest, plan.BlockElements(a, group, BlockAt(group.vectors, b).count));
+      }
+    }
+  }
+  return largest * plan.compute_size;
+}
+
+// Whether the tasks of a one-shot call should pack what they need of the filter: it then comes from
+// the second cache and never goes to memory, which pays if no two tasks need the same.
+bool TasksShouldPack(const PlanContext& context, const DirectPlan& plan, const Grid& grid) {
+  const int64_t l2 = GetCacheSizes().l2;
+  return !context.filter_packed && !plan.lanes_are_groups && plan.packed_filter_bytes > l2 &&
+         plan.row_bands == 1 && plan.band_images == plan.problem.batch && grid.tasks() == 1 &&
+         LargestBlock(plan) <= std::min(l2 / 4 * 3, context.workspace_limit / 4 / context.threads);
+}
+
 }  // namespace
 
 Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
@@ -183,6 +207,10 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
     }
   }
   const Grid& grid = tasks.grid;
+  if (TasksShouldPack(context, *plan, grid)) {
+    plan->packs_in_run = true;
+    plan->task_filter_bytes = RoundUp(LargestBlock(*plan), 64);
+  }
 
   // Scratch of one slot. Smaller regions, then smaller shares of channels, until one slot keeps the
   // caller's limit; so whether a plan exists does not hang on the number of threads.
@@ -207,13 +235,16 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
                              std::min<int64_t>(3 * plan->lanes, p.group_in_channels()));
       plan->staging_bytes = RoundUp(grid.results() * channels * plan->compute_size, 64);
     }
-    plan->slot_bytes =
-        plan->steps_bytes + plan->offsets_bytes + plan->task_input_bytes + plan->staging_bytes;
+    plan->slot_bytes = plan->steps_bytes + plan->offsets_bytes + plan->task_input_bytes +
+                       plan->task_filter_bytes + plan->staging_bytes;
   };
   set_slot_bytes();
   const int64_t available = context.workspace_limit - plan->converted_bytes - kAlignmentSlack;
   while (plan->slot_bytes > available) {
-    if (grid.can_split()) {
+    if (plan->packs_in_run) {
+      plan->packs_in_run = false;
+      plan->task_filter_bytes = 0;
+    } else if (grid.can_split()) {
       grid.Split();
     } else if (plan->channel_blocks * 2 <= tasks.least_blocks) {
       plan->channel_blocks *= 2;

@@ -74,7 +74,8 @@ struct DirectPlan : AlgorithmPlan {
   // Scratch of a slot, bytes, after the converted band.
   int64_t converted_bytes = 0;
   int64_t slot_bytes = 0;
-  int64_t steps_bytes = 0, offsets_bytes = 0, task_input_bytes = 0, staging_bytes = 0;
+  int64_t steps_bytes = 0, offsets_bytes = 0, task_input_bytes = 0, task_filter_bytes = 0,
+          staging_bytes = 0;
   int64_t shared_filter_bytes = 0;  // packed filter that may stay in cache beside the tiles
   int64_t pass_rows = 0;            // packed filter rows of a pass: what stays in L2
 
@@ -83,12 +84,19 @@ struct DirectPlan : AlgorithmPlan {
                        const Control& control) const override;
   Status Run(const void* out_backprop, const void* packed, void* in_backprop, void* workspace,
              Executor& executor, const Control& control) const override;
+  Status RunUnpacked(const void* out_backprop, const void* filter, void* in_backprop,
+                     void* workspace, Executor& executor, const Control& control) const override;
 
   int64_t vectors_total() const {
     return column_groups.empty()
                ? 0
                : column_groups.back().packed_before +
                      column_groups.back().phase.taps * column_groups.back().vectors;
+  }
+  // Elements of a block of columns.
+  int64_t BlockElements(int64_t row_phase, const ColumnGroup& columns, int64_t vectors) const {
+    return vectors * lanes * row_phases[row_phase].taps * columns.phase.taps *
+           problem.group_out_channels();
   }
   // Elements before the packed filter of (channel group, row phase, column group).
   int64_t PackedOffset(int64_t channel_group, int64_t row_phase, const ColumnGroup& columns) const {

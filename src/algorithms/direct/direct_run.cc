@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "src/algorithms/direct/direct_plan.h"
+#include "src/algorithms/direct/pack_block.h"
 #include "src/algorithms/element_types.h"
 #include "src/algorithms/steps.h"
 #include "src/algorithms/tensor_mover.h"
@@ -63,13 +64,25 @@ struct Region {
   PixelMap to;
   GemmStep* steps = nullptr;
   int64_t* offsets = nullptr;
+  T* block = nullptr;  // where a task packs a block of columns itself
+};
+
+// Of a region: one row phase, one column group, and some of its units (blocks of columns, channel
+// group after channel group).
+template <typename T>
+struct Share {
+  int64_t row_phase;
+  const ColumnGroup& group;
+  Range units;
+  const T* block = nullptr;  // the packed filter of the only unit, unless it lies in the whole one
 };
 
 template <typename S, typename T>
 class Runner {
  public:
-  Runner(const DirectPlan& plan, const void* out_backprop, const void* packed, void* in_backprop,
-         void* workspace)
+  // Either packed or filter is null.
+  Runner(const DirectPlan& plan, const void* out_backprop, const void* packed, const void* filter,
+         void* in_backprop, void* workspace)
       : plan_(plan),
         p_(plan.problem),
         gemm_(kernels::Gemm<T>(plan.isa)),
@@ -77,6 +90,7 @@ class Runner {
         mover_(plan.problem, plan.isa, plan.lanes_are_groups, plan.lanes_are_groups),
         source_(static_cast<const S*>(out_backprop)),
         packed_(static_cast<const T*>(packed)),
+        filter_(static_cast<const S*>(filter)),
         result_(static_cast<S*>(in_backprop)),
         workspace_(static_cast<std::byte*>(workspace)) {}
 
@@ -157,7 +171,7 @@ class Runner {
         });
   }
 
-  // Units (blocks of columns, channel group after channel group) of a task.
+  // Units of a task.
   Range Units(int64_t blocks, int64_t channel_block) const {
     const int64_t units = plan_.channel_groups * blocks;
     return {PartBegin(units, plan_.channel_blocks, channel_block),
@@ -188,6 +202,7 @@ class Runner {
     region.steps = reinterpret_cast<GemmStep*>(take(plan_.steps_bytes));
     region.offsets = reinterpret_cast<int64_t*>(take(plan_.offsets_bytes));
     T* const input = reinterpret_cast<T*>(take(plan_.task_input_bytes));
+    region.block = reinterpret_cast<T*>(take(plan_.task_filter_bytes));
     T* const staging = reinterpret_cast<T*>(scratch);
     Range channels;
     if (plan_.stages_out) {
@@ -217,14 +232,15 @@ class Runner {
     }
     const int64_t row_phases = static_cast<int64_t>(plan_.row_phases.size());
     for (int64_t a = 0; a < row_phases; ++a) {
-      const Phase& phase = plan_.row_phases[a];
-      const IndexRange rows = PhaseRange(phase, p_.rows.stride, region.rows.begin, region.rows.end);
-      for (int64_t i = rows.begin; i < rows.end;) {
-        const Segment row_segment = SegmentAt(phase, p_.rows.out, i, rows.end);
-        i = row_segment.end;
-        if (row_segment.empty()) continue;
-        for (const ColumnGroup& group : plan_.column_groups) {
-          RunColumns(region, a, row_segment, group);
+      for (const ColumnGroup& group : plan_.column_groups) {
+        const Range units = Units(BlockCount(group.vectors), region.channel_block);
+        if (filter_ == nullptr) {
+          RunRows(region, {a, group, units});
+          continue;
+        }
+        for (int64_t unit = units.begin; unit < units.end; ++unit) {
+          PackUnit(a, group, unit, region.block);
+          RunRows(region, {a, group, {unit, unit + 1}, region.block});
         }
       }
     }
@@ -245,8 +261,24 @@ class Runner {
     }
   }
 
-  void RunColumns(const Region<T>& region, int64_t row_phase, const Segment& rows,
-                  const ColumnGroup& group) {
+  void PackUnit(int64_t row_phase, const ColumnGroup& group, int64_t unit, T* to) const {
+    const int64_t blocks = BlockCount(group.vectors);
+    PackBlock(plan_, filter_, unit / blocks, plan_.row_phases[row_phase], group,
+              BlockAt(group.vectors, unit % blocks), to);
+  }
+
+  void RunRows(const Region<T>& region, const Share<T>& share) {
+    const Phase& phase = plan_.row_phases[share.row_phase];
+    const IndexRange rows = PhaseRange(phase, p_.rows.stride, region.rows.begin, region.rows.end);
+    for (int64_t i = rows.begin; i < rows.end;) {
+      const Segment segment = SegmentAt(phase, p_.rows.out, i, rows.end);
+      i = segment.end;
+      if (!segment.empty()) RunColumns(region, share, segment);
+    }
+  }
+
+  void RunColumns(const Region<T>& region, const Share<T>& share, const Segment& rows) {
+    const ColumnGroup& group = share.group;
     const IndexRange columns =
         PhaseRange(group.phase, p_.columns.stride, region.columns.begin, region.columns.end);
     for (int64_t j = columns.begin; j < columns.end;) {
@@ -261,15 +293,16 @@ class Runner {
         const int64_t first = group.phase.residue + segment.begin * p_.columns.stride;
         used = (p_.columns.in - first) * p_.group_in_channels();
       }
-      RunSegment(region, row_phase, rows, group, segment, used);
+      RunSegment(region, share, rows, segment, used);
     }
   }
 
   // Pixels of one phase that meet the same taps: one product.
-  void RunSegment(const Region<T>& region, int64_t row_phase, const Segment& rows,
-                  const ColumnGroup& group, const Segment& columns, int64_t used) {
-    const Phase& row_taps = plan_.row_phases[row_phase];
-    const Phase& column_taps = group.phase;
+  void RunSegment(const Region<T>& region, const Share<T>& share, const Segment& rows,
+                  const Segment& columns, int64_t used) {
+    const Phase& row_taps = plan_.row_phases[share.row_phase];
+    const Phase& column_taps = share.group.phase;
+    const Range units = share.units;
     const PixelMap& from = region.from;
     const PixelMap& to = region.to;
 
@@ -292,8 +325,6 @@ class Runner {
       }
     }
 
-    const int64_t blocks = BlockCount(group.vectors);
-    const Range units = Units(blocks, region.channel_block);
     StepGeometry geometry;
     geometry.terms = p_.group_out_channels();
     geometry.chunks = plan_.term_chunks;
@@ -324,7 +355,7 @@ class Runner {
       for (product.begin = 0; product.begin < pixels; product.begin = product.end) {
         product.end = std::min(pixels, product.begin + pixel_step);
         for (int64_t unit = units.begin; unit < units.end; ++unit) {
-          RunUnit(product, unit, unit < units.begin + 2, row_phase, group);
+          RunUnit(product, unit, unit < units.begin + 2, share);
         }
       }
       accumulate = true;
@@ -346,14 +377,15 @@ class Runner {
     int64_t end = 0;
   };
 
-  void RunUnit(const Product& product, int64_t unit, bool prefetch, int64_t row_phase,
-               const ColumnGroup& group) const {
+  void RunUnit(const Product& product, int64_t unit, bool prefetch, const Share<T>& share) const {
+    const ColumnGroup& group = share.group;
     const int64_t blocks = BlockCount(group.vectors);
     const int64_t channel_group = unit / blocks;
     const Block block = BlockAt(group.vectors, unit % blocks);
-    const T* const b = packed_ + plan_.PackedOffset(channel_group, row_phase, group) +
-                       block.first * plan_.lanes * plan_.row_phases[row_phase].taps *
-                           group.phase.taps * p_.group_out_channels();
+    const T* const b = share.block != nullptr
+                           ? share.block
+                           : packed_ + plan_.PackedOffset(channel_group, share.row_phase, group) +
+                                 plan_.BlockElements(share.row_phase, group, block.first);
     if (plan_.lanes_are_groups) {
       kernels::LanesCall<T> call;
       call.a = product.a + channel_group * plan_.lanes;
@@ -431,6 +463,7 @@ class Runner {
   const TensorMover<S, T> mover_;
   const S* const source_;
   const T* const packed_;
+  const S* const filter_;
   S* const result_;
   std::byte* const workspace_;
   // The band at hand.
@@ -442,8 +475,17 @@ class Runner {
 Status DirectPlan::Run(const void* out_backprop, const void* packed, void* in_backprop,
                        void* workspace, Executor& executor, const Control& control) const {
   return WithElementTypes(problem.dtype, [&](auto storage, auto compute) {
-    Runner<decltype(storage), decltype(compute)> runner(*this, out_backprop, packed, in_backprop,
-                                                        workspace);
+    Runner<decltype(storage), decltype(compute)> runner(*this, out_backprop, packed, nullptr,
+                                                        in_backprop, workspace);
+    return runner.Run(executor, control);
+  });
+}
+
+Status DirectPlan::RunUnpacked(const void* out_backprop, const void* filter, void* in_backprop,
+                               void* workspace, Executor& executor, const Control& control) const {
+  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) {
+    Runner<decltype(storage), decltype(compute)> runner(*this, out_backprop, nullptr, filter,
+                                                        in_backprop, workspace);
     return runner.Run(executor, control);
   });
 }
@@ -472,6 +514,7 @@ std::string DirectPlan::Describe() const {
     text += "\nout_backprop is converted in bands of " + std::to_string(band_images) +
             " images x " + std::to_string(band_read_rows) + " rows";
   }
+  if (packs_in_run) text += "\na filter that is not packed is packed by the tasks";
   if (stages_out) text += "\nresults are staged in scratch memory";
   if (!covers) text += "\npixels that no tap meets are filled with zeros";
   return text + "\n";
