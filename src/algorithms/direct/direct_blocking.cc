@@ -123,11 +123,23 @@ Tasks CutBand(const PlanContext& context, DirectPlan* plan) {
                                static_cast<double>(plan->compute_size) +
                            1);
   const int64_t pixel_limit = std::clamp<int64_t>(l2 / 2 / pixel_bytes, kGoodPixels, kMaxPixels);
-  const int64_t result_limit =
-      plan->stages_out ? std::max<int64_t>(1, l2 / 4 / (p.in_channels * plan->compute_size))
-                       : std::max<int64_t>(1, (int64_t{64} << 20) / p.in_channels);
+  const int64_t result_limit = std::max<int64_t>(1, (int64_t{64} << 20) / p.in_channels);
   while (grid.can_split() && (grid.pixels() > pixel_limit || grid.results() > result_limit)) {
     grid.Split();
+  }
+  // Staged results share the cache with all else.
+  const auto staged_bytes = [&] {
+    return SaturatingMultiply(grid.results() * CeilDivide(p.in_channels, plan->channel_blocks),
+                              plan->compute_size);
+  };
+  while (plan->stages_out && staged_bytes() > l2 / 4) {
+    if (grid.pixels() < 2 * kGoodPixels && plan->channel_blocks * 2 <= least_blocks) {
+      plan->channel_blocks *= 2;
+    } else if (grid.can_split()) {
+      grid.Split();
+    } else {
+      break;
+    }
   }
 
   const double work = p.multiply_adds() * static_cast<double>(plan->band_images) /
