@@ -45,6 +45,8 @@ constexpr const char* kGrouped[] = {
     "n2_h8w9c160_k3x3_oc96_s2x1_psame_g32",  // five channels from three
     "h6w7c35_k2x2_oc1500_g5",                // two chunks of terms
     "h12w9c40_k3x3_oc40_s2x2_p2,2,2,2_d2x2_g40",
+    "h2w1c4_k1x1_oc8200_g2",  // more channels than are converted at a time
+    "h2w3c8202_k1x1_oc4_g2",
 };
 constexpr const char* kLayouts[] = {"nhwc", "nchw"};
 
