@@ -10,6 +10,7 @@
 #include "arguments.h"
 #include "errors.h"
 #include "plan.h"
+#include "result_memory.h"
 #include "run.h"
 #include "tensor.h"
 
@@ -91,6 +92,11 @@ void SetNumThreads(nb::handle threads) {
   CheckStatus(dgrad_set_num_threads(static_cast<int32_t>(count)));
 }
 
+void Trim() {
+  dgrad_trim();
+  TrimResultMemory();
+}
+
 std::string Info() {
   return ReadText(
       [](char* buffer, uint64_t bytes, uint64_t* size) { return dgrad_info(buffer, bytes, size); });
@@ -113,7 +119,7 @@ NB_MODULE(_dgrad, module) {
   module.def("set_num_threads", &py::SetNumThreads, nb::arg().none());
   module.def("get_num_threads", &dgrad_get_num_threads);
   module.def("info", &py::Info);
-  module.def("trim", &dgrad_trim);
+  module.def("trim", &py::Trim);
   module.def("version", &dgrad_version);
   py::BindPlan(module);
 }

@@ -7,6 +7,7 @@
 #include "dlpack.h"
 #include "errors.h"
 #include "numpy_api.h"
+#include "result_memory.h"
 
 namespace dgrad_python {
 namespace {
@@ -106,6 +107,7 @@ void InitTensors() {
   if (ImportNumpy() < 0) throw nb::python_error();
   const nb::module_ numpy = nb::module_::import_("numpy");
   const nb::object dtype = numpy.attr("dtype");
+  InitResultMemory();
   g_shares_memory = Keep(numpy.attr("shares_memory"));
   g_array_from_list = Keep(nb::module_::import_("dgrad.convert").attr("array_from_list"));
   const nb::object bfloat16 = dtype(nb::module_::import_("ml_dtypes").attr("bfloat16"));
@@ -204,8 +206,13 @@ nb::object NumpyDType(dgrad_dtype dtype) { return nb::borrow(g_dtypes[dtype]); }
 nb::object NewArray(dgrad_dtype dtype, const int64_t shape[4]) {
   npy_intp dims[4];
   std::copy(shape, shape + 4, dims);
-  PyObject* array = PyArray_Empty(
-      4, dims, reinterpret_cast<PyArray_Descr*>(NumpyDType(dtype).release().ptr()), 0);
+  auto* const descr = reinterpret_cast<PyArray_Descr*>(NumpyDType(dtype).release().ptr());
+  npy_intp bytes = PyDataType_ELSIZE(descr);
+  for (const npy_intp dim : dims) {
+    if (__builtin_mul_overflow(bytes, dim, &bytes)) bytes = 0;  // NumPy will refuse
+  }
+  const UseResultMemory memory(static_cast<size_t>(bytes));
+  PyObject* array = PyArray_Empty(4, dims, descr, 0);
   if (array == nullptr) {  // also NumPy's ValueError for arrays beyond the address space
     PyErr_Clear();
     throw Failure(Kind::kMemory, "no memory for the result of shape " + ShapeText(shape, 4) +

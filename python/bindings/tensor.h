@@ -1,5 +1,6 @@
 // Arrays from Python: NumPy, DLPack, the buffer protocol, __array__ and nested lists, all as NumPy
-// arrays. The only files that know NumPy's C interface are tensor.cc and dlpack.cc.
+// arrays. The only files that know NumPy's C interface are tensor.cc,
+// dlpack.cc and result_memory.cc.
 #ifndef DGRAD_PYTHON_BINDINGS_TENSOR_H_
 #define DGRAD_PYTHON_BINDINGS_TENSOR_H_
 

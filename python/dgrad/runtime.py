@@ -32,5 +32,8 @@ def info() -> dict[str, Any]:
 
 
 def trim() -> None:
-    """Frees the cached plans and the pooled workspace memory. Plans in use stay valid."""
+    """Frees the cached plans, the pooled workspace memory and the kept memory of large results.
+
+    Plans and arrays in use stay valid.
+    """
     _dgrad.trim()

@@ -34,6 +34,7 @@ struct AlgorithmPlan {
   int64_t packed_filter_bytes = 0;  // 64-byte aligned when handed over
   int64_t footprint_bytes = 0;      // of the plan itself, beside its fixed fields
   double cycles = 0;                // predicted, of one thread, packing included unless told
+  bool packs_in_run = false;        // one-shot calls go to RunUnpacked
 
   // Lines for people: blocking and sizes.
   virtual std::string Describe() const = 0;
@@ -42,6 +43,12 @@ struct AlgorithmPlan {
   // Writes every element of in_backprop.
   virtual Status Run(const void* out_backprop, const void* packed, void* in_backprop,
                      void* workspace, Executor& executor, const Control& control) const = 0;
+  // Run with the filter itself, of which each task packs what it needs. Only if packs_in_run.
+  virtual Status RunUnpacked(const void* /*out_backprop*/, const void* /*filter*/,
+                             void* /*in_backprop*/, void* /*workspace*/, Executor& /*executor*/,
+                             const Control& /*control*/) const {
+    return Internal("the algorithm takes packed filters only");
+  }
 };
 
 struct Algorithm {

@@ -92,4 +92,9 @@ IndexRange ReadRange(const Axis& axis, int64_t begin, int64_t end) {
   return {std::clamp<int64_t>(first, 0, axis.out), std::clamp<int64_t>(last + 1, 0, axis.out)};
 }
 
+int64_t MostRead(const Axis& axis, int64_t count) {
+  const int64_t reach = (axis.taps - 1) * axis.dilation;
+  return std::min(axis.out, FloorDivide(count - 1 + reach, axis.stride) + 1);
+}
+
 }  // namespace dgrad

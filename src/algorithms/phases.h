@@ -58,6 +58,10 @@ IndexRange PhaseRange(const Phase& phase, int64_t stride, int64_t begin, int64_t
 // Indices of out_backprop that [begin, end) of in_backprop reads; end <= begin when none.
 IndexRange ReadRange(const Axis& axis, int64_t begin, int64_t end);
 
+// The most indices of out_backprop that any `count` consecutive ones of in_backprop read; count >
+// 0.
+int64_t MostRead(const Axis& axis, int64_t count);
+
 }  // namespace dgrad
 
 #endif  // DGRAD_ALGORITHMS_PHASES_H_

@@ -104,18 +104,17 @@ bool Plan::SharesPackedFilter(const Plan& other) const {
 
 Status Plan::PackFilter(const void* filter, void* packed, Executor& executor,
                         const Control& control) const {
-  const FloatEnvironment environment;
   return chosen_->plan->PrepareFilter(filter, Align(packed), executor, control);
 }
 
 Status Plan::Execute(const Run& run, Executor& executor, const Control& control) const {
   if (problem_.in_backprop_elements() == 0) return {};
   const void* packed = run.packed_filter == nullptr ? nullptr : Align(run.packed_filter);
+  const bool unpacked = packed == nullptr && chosen_->plan->packs_in_run;
   Scratch packed_scratch;
-  if (run.packed_filter == nullptr && chosen_->plan->packed_filter_bytes > 0) {
+  if (packed == nullptr && !unpacked && chosen_->plan->packed_filter_bytes > 0) {
     DGRAD_RETURN_IF_ERROR(packed_scratch.Borrow(chosen_->plan->packed_filter_bytes));
-    DGRAD_RETURN_IF_ERROR(
-        chosen_->plan->PrepareFilter(run.filter, packed_scratch.data(), executor, control));
+    DGRAD_RETURN_IF_ERROR(PackFilter(run.filter, packed_scratch.data(), executor, control));
     packed = packed_scratch.data();
   }
   void* workspace = run.workspace == nullptr ? nullptr : Align(run.workspace);
@@ -123,6 +122,10 @@ Status Plan::Execute(const Run& run, Executor& executor, const Control& control)
   if (workspace == nullptr && chosen_->plan->workspace_bytes > 0) {
     DGRAD_RETURN_IF_ERROR(scratch.Borrow(chosen_->plan->workspace_bytes));
     workspace = Align(scratch.data());
+  }
+  if (unpacked) {
+    return chosen_->plan->RunUnpacked(run.out_backprop, run.filter, run.in_backprop, workspace,
+                                      executor, control);
   }
   return chosen_->plan->Run(run.out_backprop, packed, run.in_backprop, workspace, executor,
                             control);

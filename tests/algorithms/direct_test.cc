@@ -1,7 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "src/base/cache_size.h"
+#include "src/plan/plan.h"
 #include "src/problem/problem_string.h"
 #include "tests/support/check.h"
 
@@ -41,8 +45,25 @@ constexpr const char* kGrouped[] = {
     "n2_h8w9c160_k3x3_oc96_s2x1_psame_g32",  // five channels from three
     "h6w7c35_k2x2_oc1500_g5",                // two chunks of terms
     "h12w9c40_k3x3_oc40_s2x2_p2,2,2,2_d2x2_g40",
+    "h2w1c4_k1x1_oc8200_g2",  // more channels than are converted at a time
+    "h2w3c8202_k1x1_oc4_g2",
 };
 constexpr const char* kLayouts[] = {"nhwc", "nchw"};
+
+// Some number of threads leads to a plan that says so.
+void ExpectExplained(const std::string& problem, const std::string& words) {
+  std::string text;
+  for (const int threads : {1, 2, 5}) {
+    PlanOptions options;
+    options.algorithm = "direct";
+    options.threads = threads;
+    std::shared_ptr<const Plan> plan;
+    ASSERT_TRUE(Plan::Create(Parse(problem), options, &plan).ok());
+    text = plan->Explain();
+    if (text.find(words) != std::string::npos) return;
+  }
+  ADD_FAILURE() << problem << " has no plan with \"" << words << "\":\n" << text;
+}
 
 class DirectTest : public ::testing::TestWithParam<const char*> {};
 
@@ -72,6 +93,32 @@ TEST_P(DirectTest, GroupsAsLanes) {
       CheckEverywhere(problem, "direct", Fill::kReal);
       if (HasFatalFailure()) return;
     }
+  }
+}
+
+// Filters beyond the second cache, few pixels: tasks pack what they need of an unpacked filter.
+TEST_P(DirectTest, TasksPackLargeFilters) {
+  for (const char* geometry : {
+           "h3w4c90_k3x3_oc640_p1,1,1,1_nhwc_", "n2_h6w5c50_k4x4_oc800_s2x2_p1,1,1,1_nchw_",
+           "h3w4c120_k3x3_oc1000_p1,1,1,1_g2_nhwc_",
+           "h1w15c100_k1x8_oc800_s1x8_nhwc_",  // folded columns
+       }) {
+    const std::string problem = std::string(geometry) + GetParam();
+    if (GetCacheSizes().l2 <= int64_t{2} << 20) ExpectExplained(problem, "packed by the tasks");
+    CheckEverywhere(problem, "direct", Fill::kReal);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Who converts out_backprop: tasks for themselves, or all of them bands for each other.
+TEST_P(DirectTest, ConvertsByTaskOrByBand) {
+  const std::string type = GetParam();
+  for (const auto& [geometry, words] :
+       {std::pair("n3_h40w41c19_k3x3_oc18_p1,1,1,1_nchw_", "converted task by task"),
+        std::pair("h60w41c2_k31x31_oc3_p15,15,15,15_nchw_", "converted in bands")}) {
+    ExpectExplained(geometry + type, words);
+    CheckEverywhere(geometry + type, "direct", Fill::kIntegers);
+    if (HasFatalFailure()) return;
   }
 }
 

@@ -59,6 +59,30 @@ void CheckNarrow(Half (*scalar)(float)) {
   }
 }
 
+// Short runs: nothing beyond them is written.
+template <typename Half>
+void CheckTails() {
+  for (const Isa isa : UsableIsas()) {
+    const kernels::ConvertFamily& family = kernels::Convert(isa);
+    for (int64_t count = 0; count <= 37; ++count) {
+      const auto size = static_cast<size_t>(count);
+      std::vector<Half> half(size);  // sized exactly, so that sanitizers see what is read
+      for (size_t i = 0; i < size; ++i) half[i] = {static_cast<uint16_t>(0x3C00 + 64 * i)};
+      std::vector<float> wide(size + 1, 7.0f);
+      kernels::Widen(family, half.data(), wide.data(), count);
+      EXPECT_EQ(wide[size], 7.0f);
+      for (size_t i = 0; i < size; ++i) ASSERT_EQ(wide[i], ToFloat(half[i])) << Name(isa);
+      wide.pop_back();
+      std::vector<Half> back(size + 1, Half{0x1234});
+      kernels::Narrow(family, wide.data(), back.data(), count);
+      EXPECT_EQ(back[size].bits, 0x1234);
+      for (size_t i = 0; i < size; ++i) ASSERT_EQ(back[i].bits, half[i].bits) << Name(isa);
+    }
+  }
+}
+
+TEST(ConvertTest, TailsOfFloat16) { CheckTails<Float16>(); }
+TEST(ConvertTest, TailsOfBFloat16) { CheckTails<BFloat16>(); }
 TEST(ConvertTest, WidensEveryFloat16) { CheckWiden<Float16>(); }
 TEST(ConvertTest, WidensEveryBFloat16) { CheckWiden<BFloat16>(); }
 TEST(ConvertTest, NarrowsToFloat16) {

@@ -12,8 +12,8 @@ namespace {
 template <typename T>
 void CheckTranspose() {
   for (const Isa isa : UsableIsas()) {
-    for (const int64_t rows : {0, 1, 2, 3, 4, 5, 7, 16, 21}) {
-      for (const int64_t columns : {0, 1, 3, 4, 6, 8, 15, 16, 17, 35}) {
+    for (const int64_t rows : {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 21, 33}) {
+      for (const int64_t columns : {0, 1, 3, 4, 6, 8, 9, 15, 16, 17, 32, 35}) {
         const int64_t from_pitch = columns + 3;
         const int64_t to_pitch = rows + 2;
         std::vector<T> from(static_cast<size_t>(rows * from_pitch));

@@ -4,23 +4,12 @@
 #include <memory>
 
 #include "src/algorithms/direct/direct_plan.h"
+#include "src/algorithms/element_types.h"
 #include "src/base/integer.h"
-#include "src/kernels/gemm/gemm.h"
 
 namespace dgrad {
 namespace direct {
 namespace {
-
-int Lanes(DType dtype, Isa isa) {
-  switch (dtype) {
-    case DType::kF64:
-      return kernels::Gemm<double>(isa).lanes;
-    case DType::kI32:
-      return kernels::Gemm<int32_t>(isa).lanes;
-    default:
-      return kernels::Gemm<float>(isa).lanes;
-  }
-}
 
 // True when `next` can share the product of the group that `phase` begins with `fold` residues.
 bool Folds(const Phase& phase, int64_t fold, int64_t length, const Phase& next) {
@@ -53,17 +42,6 @@ void GroupColumns(const std::vector<Phase>& phases, bool may_fold, DirectPlan* p
   }
 }
 
-// positions[g * size + k] = k * groups + g.
-std::vector<int64_t> Interleaved(int64_t groups, int64_t size) {
-  std::vector<int64_t> positions(static_cast<size_t>(groups * size));
-  for (int64_t g = 0; g < groups; ++g) {
-    for (int64_t k = 0; k < size; ++k) {
-      positions[static_cast<size_t>(g * size + k)] = k * groups + g;
-    }
-  }
-  return positions;
-}
-
 // A guess good enough to choose between algorithms; one multiply-add a cycle and vector.
 double PredictCycles(const PlanContext& context, const DirectPlan& plan) {
   const Problem& p = plan.problem;
@@ -74,7 +52,6 @@ double PredictCycles(const PlanContext& context, const DirectPlan& plan) {
     useful += taps * static_cast<double>(group.columns * p.groups);
     computed += taps * static_cast<double>(group.vectors * plan.lanes * plan.channel_groups);
   }
-  if (useful == 0) return static_cast<double>(p.in_backprop_bytes()) / 32;
   const int64_t vectors = plan.column_groups[0].vectors;
   // Loads, not multiplications, bound narrow tiles.
   const double tile =
@@ -96,9 +73,9 @@ Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_a
   plan->problem = problem;
   plan->isa = context.isa;
   plan->lanes_are_groups = lanes_are_groups;
-  const bool half = problem.dtype == DType::kF16 || problem.dtype == DType::kBF16;
-  plan->compute_size = half ? 4 : SizeOf(problem.dtype);
-  plan->lanes = Lanes(problem.dtype, context.isa);
+  const bool half = IsHalf(problem.dtype);
+  plan->compute_size = ComputeSizeOf(problem.dtype);
+  plan->lanes = LanesOf(problem.dtype, context.isa);
   plan->channel_groups =
       lanes_are_groups ? CeilDivide(problem.groups, plan->lanes) : problem.groups;
   std::vector<Phase> column_phases;
@@ -123,14 +100,9 @@ Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_a
       half || (nchw && problem.out_channels > 1 && problem.rows.out * problem.columns.out > 1);
   plan->stages_out =
       half || (nchw && problem.in_channels > 1 && problem.rows.in * problem.columns.in > 1);
-  if (lanes_are_groups && problem.group_out_channels() > 1) {
-    plan->converts_in = true;
-    plan->out_channel_position = Interleaved(problem.groups, problem.group_out_channels());
-  }
-  if (lanes_are_groups && problem.group_in_channels() > 1) {
-    plan->stages_out = true;
-    plan->in_channel_position = Interleaved(problem.groups, problem.group_in_channels());
-  }
+  // Scratch has the same channel of all groups side by side.
+  if (lanes_are_groups && problem.group_out_channels() > 1) plan->converts_in = true;
+  if (lanes_are_groups && problem.group_in_channels() > 1) plan->stages_out = true;
   plan->covers =
       CoversAxis(problem.rows, plan->row_phases) && CoversAxis(problem.columns, column_phases);
   GroupColumns(column_phases, may_fold && problem.groups == 1 && !plan->stages_out, plan.get());
@@ -154,10 +126,9 @@ Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_a
   }
   plan->packed_filter_bytes = bytes;
   DGRAD_RETURN_IF_ERROR(ChooseBlocking(context, plan.get()));
-  plan->footprint_bytes = static_cast<int64_t>(
-      plan->row_phases.size() * (sizeof(Phase) + sizeof(int64_t)) +
-      plan->column_groups.size() * sizeof(ColumnGroup) +
-      (plan->out_channel_position.size() + plan->in_channel_position.size()) * sizeof(int64_t));
+  plan->footprint_bytes =
+      static_cast<int64_t>(plan->row_phases.size() * (sizeof(Phase) + sizeof(int64_t)) +
+                           plan->column_groups.size() * sizeof(ColumnGroup));
   plan->cycles = PredictCycles(context, *plan);
   *result = std::move(plan);
   return {};

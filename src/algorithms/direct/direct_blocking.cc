@@ -46,19 +46,15 @@ struct Grid {
   }
 };
 
-int64_t BandReadRows(const Axis& rows, int64_t bands) {
-  const int64_t largest = CeilDivide(rows.in, bands);
-  // Any `largest` consecutive rows read at most this many (there is at least one tap).
-  const int64_t reach = (rows.taps - 1) * rows.dilation;
-  return std::min(rows.out, FloorDivide(largest - 1 + reach, rows.stride) + 1);
-}
+struct Tasks {
+  Grid grid;
+  int64_t least_blocks;  // of channels, that can be shared out
+  int64_t most_vectors;  // of a column group
+};
 
 // Bands of converted out_backprop that stay in the last cache, as far as their overlap allows.
-Status ChooseBands(const PlanContext& context, DirectPlan* plan) {
+void ChooseBands(const PlanContext& context, DirectPlan* plan) {
   const Problem& p = plan->problem;
-  plan->band_images = p.batch;
-  plan->band_read_rows = p.rows.out;
-  if (!plan->converts_in) return {};
   // Widened, a tensor may have more bytes than an address can count.
   const int64_t row_bytes = SaturatingMultiply(p.columns.out * p.out_channels, plan->compute_size);
   const int64_t image_bytes = SaturatingMultiply(p.rows.out, row_bytes);
@@ -72,7 +68,7 @@ Status ChooseBands(const PlanContext& context, DirectPlan* plan) {
       const int64_t bytes = SaturatingMultiply(plan->band_read_rows, row_bytes);
       if (bytes <= wanted) break;
       const int64_t bands = std::min(plan->row_bands * 2, p.rows.in);
-      const int64_t read_rows = BandReadRows(p.rows, bands);
+      const int64_t read_rows = MostRead(p.rows, CeilDivide(p.rows.in, bands));
       // Rows that neighbouring bands both read are converted twice.
       const bool wasteful = static_cast<double>(bands) * static_cast<double>(read_rows) >
                             2 * static_cast<double>(p.rows.out) + static_cast<double>(bands);
@@ -85,16 +81,12 @@ Status ChooseBands(const PlanContext& context, DirectPlan* plan) {
       RoundUp(std::min(SaturatingMultiply(plan->band_images * plan->band_read_rows, row_bytes),
                        INT64_MAX / 4),
               64);
-  return {};
 }
 
-}  // namespace
-
-Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
+// Cuts a band into the tasks' regions.
+Tasks CutBand(const PlanContext& context, DirectPlan* plan) {
   const Problem& p = plan->problem;
-  if (p.in_backprop_elements() == 0) return {};
-  DGRAD_RETURN_IF_ERROR(ChooseBands(context, plan));
-
+  plan->image_blocks = plan->row_blocks = plan->column_blocks = plan->channel_blocks = 1;
   const int64_t l2 = GetCacheSizes().l2;
   const int64_t band_rows = CeilDivide(p.rows.in, plan->row_bands);
   const auto unit = [](int64_t size, int64_t stride) {
@@ -131,11 +123,23 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
                                static_cast<double>(plan->compute_size) +
                            1);
   const int64_t pixel_limit = std::clamp<int64_t>(l2 / 2 / pixel_bytes, kGoodPixels, kMaxPixels);
-  const int64_t result_limit =
-      plan->stages_out ? std::max<int64_t>(1, l2 / 4 / (p.in_channels * plan->compute_size))
-                       : std::max<int64_t>(1, (int64_t{64} << 20) / p.in_channels);
+  const int64_t result_limit = std::max<int64_t>(1, (int64_t{64} << 20) / p.in_channels);
   while (grid.can_split() && (grid.pixels() > pixel_limit || grid.results() > result_limit)) {
     grid.Split();
+  }
+  // Staged results share the cache with all else.
+  const auto staged_bytes = [&] {
+    return SaturatingMultiply(grid.results() * CeilDivide(p.in_channels, plan->channel_blocks),
+                              plan->compute_size);
+  };
+  while (plan->stages_out && staged_bytes() > l2 / 4) {
+    if (grid.pixels() < 2 * kGoodPixels && plan->channel_blocks * 2 <= least_blocks) {
+      plan->channel_blocks *= 2;
+    } else if (grid.can_split()) {
+      grid.Split();
+    } else {
+      break;
+    }
   }
 
   const double work = p.multiply_adds() * static_cast<double>(plan->band_images) /
@@ -155,6 +159,70 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
       break;
     }
   }
+  return {grid, least_blocks, most_vectors};
+}
+
+// Whether tasks should convert what they read: it then comes from the second cache instead of the
+// last one, which pays unless many tasks read the same.
+bool TasksShouldConvert(const PlanContext& context, const DirectPlan& plan, const Grid& grid) {
+  constexpr double kMostRepeats = 2;
+  const Problem& p = plan.problem;
+  const int64_t rows = MostRead(p.rows, grid.rows.largest());
+  const int64_t columns = MostRead(p.columns, grid.columns.largest());
+  const int64_t bytes = SaturatingMultiply(
+      SaturatingMultiply(grid.images.largest(), rows),
+      SaturatingMultiply(SaturatingMultiply(columns, p.out_channels), plan.compute_size));
+  const double repeats = static_cast<double>(plan.channel_blocks) *
+                         static_cast<double>(plan.row_blocks) * static_cast<double>(rows) *
+                         static_cast<double>(plan.column_blocks) * static_cast<double>(columns) /
+                         (static_cast<double>(p.rows.out) * static_cast<double>(p.columns.out));
+  return repeats <= kMostRepeats && bytes <= GetCacheSizes().l2 / 4 * 3 &&
+         bytes <= context.workspace_limit / 4 / context.threads;
+}
+
+// Bytes of the largest packed block of columns.
+int64_t LargestBlock(const DirectPlan& plan) {
+  int64_t largest = 0;
+  const auto row_phases = static_cast<int64_t>(plan.row_phases.size());
+  for (int64_t a = 0; a < row_phases; ++a) {
+    for (const ColumnGroup& group : plan.column_groups) {
+      const int64_t blocks = BlockCount(group.vectors);
+      for (const int64_t b : {int64_t{0}, blocks - 1}) {
+        largest = std::max(largest, plan.BlockElements(a, group, BlockAt(group.vectors, b).count));
+      }
+    }
+  }
+  return largest * plan.compute_size;
+}
+
+// Whether the tasks of a one-shot call should pack what they need of the filter: it then comes from
+// the second cache and never goes to memory, which pays if no two tasks need the same.
+bool TasksShouldPack(const PlanContext& context, const DirectPlan& plan, const Grid& grid) {
+  const int64_t l2 = GetCacheSizes().l2;
+  return !context.filter_packed && !plan.lanes_are_groups && plan.packed_filter_bytes > l2 &&
+         plan.row_bands == 1 && plan.band_images == plan.problem.batch && grid.tasks() == 1 &&
+         LargestBlock(plan) <= std::min(l2 / 4 * 3, context.workspace_limit / 4 / context.threads);
+}
+
+}  // namespace
+
+Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
+  const Problem& p = plan->problem;
+  plan->band_images = p.batch;
+  plan->band_read_rows = p.rows.out;
+  Tasks tasks = CutBand(context, plan);
+  if (plan->converts_in) {
+    plan->converts_per_task = TasksShouldConvert(context, *plan, tasks.grid);
+    if (!plan->converts_per_task) {
+      ChooseBands(context, plan);
+      tasks = CutBand(context, plan);
+    }
+  }
+  const Grid& grid = tasks.grid;
+  if (TasksShouldPack(context, *plan, grid)) {
+    plan->packs_in_run = true;
+    plan->task_filter_bytes = RoundUp(LargestBlock(*plan), 64);
+  }
 
   // Scratch of one slot. Smaller regions, then smaller shares of channels, until one slot keeps the
   // caller's limit; so whether a plan exists does not hang on the number of threads.
@@ -163,24 +231,34 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
     plan->steps_bytes = RoundUp(kMaxSteps * static_cast<int64_t>(sizeof(kernels::GemmStep)), 64);
     plan->offsets_bytes =
         RoundUp(2 * plan->pixel_limit * static_cast<int64_t>(sizeof(int64_t)), 64);
+    if (plan->converts_per_task) {
+      plan->task_input_bytes = RoundUp(
+          grid.images.largest() * MostRead(p.rows, grid.rows.largest()) *
+              MostRead(p.columns, grid.columns.largest()) * p.out_channels * plan->compute_size,
+          64);
+    }
     if (plan->stages_out) {
       // Channels of a task: whole units, which differ in size by one block of at most 3 vectors.
       const int64_t channels =
           plan->channel_blocks == 1
               ? p.in_channels
               : std::min(p.in_channels,
-                         CeilDivide(least_blocks, plan->channel_blocks) *
+                         CeilDivide(tasks.least_blocks, plan->channel_blocks) *
                              std::min<int64_t>(3 * plan->lanes, p.group_in_channels()));
       plan->staging_bytes = RoundUp(grid.results() * channels * plan->compute_size, 64);
     }
-    plan->slot_bytes = plan->steps_bytes + plan->offsets_bytes + plan->staging_bytes;
+    plan->slot_bytes = plan->steps_bytes + plan->offsets_bytes + plan->task_input_bytes +
+                       plan->task_filter_bytes + plan->staging_bytes;
   };
   set_slot_bytes();
   const int64_t available = context.workspace_limit - plan->converted_bytes - kAlignmentSlack;
   while (plan->slot_bytes > available) {
-    if (grid.can_split()) {
+    if (plan->packs_in_run) {
+      plan->packs_in_run = false;
+      plan->task_filter_bytes = 0;
+    } else if (grid.can_split()) {
       grid.Split();
-    } else if (plan->channel_blocks * 2 <= least_blocks) {
+    } else if (plan->channel_blocks * 2 <= tasks.least_blocks) {
       plan->channel_blocks *= 2;
     } else {
       return OutOfMemory(
@@ -190,14 +268,16 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
     }
     set_slot_bytes();
   }
+  const int64_t l2 = GetCacheSizes().l2;
   plan->shared_filter_bytes = plan->lanes_are_groups ? GetCacheSizes().l1d / 2 : l2 / 4;
   plan->pass_rows = std::max<int64_t>(
-      kMaxTerms, l2 / 2 / (std::min<int64_t>(most_vectors, 3) * plan->lanes * plan->compute_size));
-  const int64_t tasks = grid.tasks() * plan->channel_blocks;
+      kMaxTerms,
+      l2 / 2 / (std::min<int64_t>(tasks.most_vectors, 3) * plan->lanes * plan->compute_size));
+  const int64_t count = grid.tasks() * plan->channel_blocks;
   const bool tiny = p.multiply_adds() < 1e6;
   plan->slots = tiny ? 1
                      : static_cast<int>(std::min<int64_t>(
-                           {context.threads, tasks, available / plan->slot_bytes}));
+                           {context.threads, count, available / plan->slot_bytes}));
   plan->workspace_bytes = plan->converted_bytes + plan->slots * plan->slot_bytes + kAlignmentSlack;
   return {};
 }

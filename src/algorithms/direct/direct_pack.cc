@@ -1,96 +1,14 @@
 // The direct algorithm's packed filter: columns of a block side by side, terms one after the other,
 // in the order in which the kernel reads them.
 #include <algorithm>
-#include <type_traits>
 
 #include "src/algorithms/direct/direct_plan.h"
-#include "src/kernels/convert/convert.h"
-#include "src/kernels/transpose/transpose.h"
+#include "src/algorithms/direct/pack_block.h"
+#include "src/algorithms/element_types.h"
 #include "src/threads/partition.h"
 
 namespace dgrad::direct {
 namespace {
-
-// Columns whose sources are `pitch` apart: to[t * width + n] = from[n * pitch + t].
-template <typename S, typename T>
-void PackRun(const DirectPlan& plan, const S* from, int64_t pitch, T* to, int64_t width,
-             int64_t columns, int64_t terms) {
-  const kernels::TransposeKernel<T> transpose = kernels::Transpose<T>(plan.isa);
-  if constexpr (std::is_same_v<S, T>) {
-    transpose(from, pitch, to, width, columns, terms);
-  } else {
-    const kernels::ConvertFamily& convert = kernels::Convert(plan.isa);
-    constexpr int64_t kLines = 16;
-    T lines[kLines * kMaxTerms];
-    for (int64_t n = 0; n < columns; n += kLines) {
-      const int64_t count = std::min(kLines, columns - n);
-      for (int64_t i = 0; i < count; ++i) {
-        kernels::Widen(convert, from + (n + i) * pitch, lines + i * kMaxTerms, terms);
-      }
-      transpose(lines, kMaxTerms, to + n, width, count, terms);
-    }
-  }
-}
-
-// One tap and one chunk of terms of one block: [term][vector][lane].
-template <typename S, typename T>
-void PackTap(const DirectPlan& plan, const S* filter, int64_t channel_group, int64_t row_tap,
-             const ColumnGroup& columns, int64_t column_tap, Block block, int64_t k0, int64_t terms,
-             T* to) {
-  const Problem& p = plan.problem;
-  const int64_t channels = p.group_in_channels();
-  const int64_t width = block.count * plan.lanes;
-  const auto source = [&](int64_t tap, int64_t channel, int64_t group) {
-    return filter + ((row_tap * p.columns.taps + tap) * channels + channel) * p.out_channels +
-           group * p.group_out_channels() + k0;
-  };
-  const int64_t tap = columns.phase.tap(column_tap);
-  int64_t filled = 0;
-  if (plan.lanes_are_groups) {
-    const int64_t group = channel_group * plan.lanes;
-    const int64_t used = std::min<int64_t>(plan.lanes, p.groups - group);
-    if (used < plan.lanes) std::fill(to, to + terms * width, T{});
-    for (int64_t v = 0; v < block.count; ++v) {
-      PackRun(plan, source(tap, block.first + v, group), p.group_out_channels(),
-              to + v * plan.lanes, width, used, terms);
-    }
-    return;
-  }
-  // Columns of one residue and one group are neighbours in the filter.
-  const int64_t first = block.first * plan.lanes;
-  const int64_t used = std::min(width, columns.columns - first);
-  while (filled < used) {
-    const int64_t residue = (first + filled) / channels;
-    const int64_t channel = (first + filled) % channels;
-    const int64_t count = std::min(used - filled, channels - channel);
-    PackRun(plan, source(tap + residue, channel, channel_group), p.out_channels, to + filled, width,
-            count, terms);
-    filled += count;
-  }
-  if (used < width) {
-    for (int64_t t = 0; t < terms; ++t) {
-      std::fill(to + t * width + used, to + (t + 1) * width, T{});
-    }
-  }
-}
-
-// One block of columns of one (channel group, row phase, column group).
-template <typename S, typename T>
-void PackBlock(const DirectPlan& plan, const S* filter, int64_t channel_group, const Phase& rows,
-               const ColumnGroup& columns, Block block, T* to) {
-  const int64_t width = block.count * plan.lanes;
-  for (int64_t chunk = 0; chunk < plan.term_chunks; ++chunk) {
-    const int64_t terms_total = plan.problem.group_out_channels();
-    const int64_t k0 = PartBegin(terms_total, plan.term_chunks, chunk);
-    const int64_t terms = PartBegin(terms_total, plan.term_chunks, chunk + 1) - k0;
-    for (int64_t i = 0; i < rows.taps; ++i) {
-      for (int64_t j = 0; j < columns.phase.taps; ++j) {
-        PackTap(plan, filter, channel_group, rows.tap(i), columns, j, block, k0, terms, to);
-        to += terms * width;
-      }
-    }
-  }
-}
 
 template <typename S, typename T>
 Status Pack(const DirectPlan& plan, const void* filter, void* packed, Executor& executor,
@@ -130,19 +48,9 @@ Status Pack(const DirectPlan& plan, const void* filter, void* packed, Executor& 
 
 Status DirectPlan::PrepareFilter(const void* filter, void* packed, Executor& executor,
                                  const Control& control) const {
-  switch (problem.dtype) {
-    case DType::kF16:
-      return Pack<Float16, float>(*this, filter, packed, executor, control);
-    case DType::kBF16:
-      return Pack<BFloat16, float>(*this, filter, packed, executor, control);
-    case DType::kF32:
-      return Pack<float, float>(*this, filter, packed, executor, control);
-    case DType::kF64:
-      return Pack<double, double>(*this, filter, packed, executor, control);
-    case DType::kI32:
-      return Pack<int32_t, int32_t>(*this, filter, packed, executor, control);
-  }
-  return Internal("unknown element type");
+  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) {
+    return Pack<decltype(storage), decltype(compute)>(*this, filter, packed, executor, control);
+  });
 }
 
 }  // namespace dgrad::direct

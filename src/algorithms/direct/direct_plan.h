@@ -45,7 +45,7 @@ struct DirectPlan : AlgorithmPlan {
   std::vector<ColumnGroup> column_groups;
   bool lanes_are_groups = false;  // the algorithm is "grouped"
   bool covers = true;             // every pixel meets a tap
-  bool converts_in = false;       // out_backprop is widened or turned to NHWC first, band by band
+  bool converts_in = false;       // out_backprop is widened or turned to NHWC first
   bool stages_out = false;        // results go through scratch: half types and NCHW
 
   // Packed filter, elements of the compute type:
@@ -59,12 +59,10 @@ struct DirectPlan : AlgorithmPlan {
   int64_t group_stride = 0;              // elements of one channel group
   std::vector<int64_t> row_taps_before;  // prefix sums over row_phases
 
-  // Where a channel goes in converted out_backprop and where it comes from in staged results;
-  // empty: where it is. Grouped puts the same channel of all groups side by side.
-  std::vector<int64_t> out_channel_position, in_channel_position;
-
+  // Each task converts what it reads; else whole bands are converted.
+  bool converts_per_task = false;
   // Bands: images x rows of in_backprop whose converted out_backprop is in scratch at a time. One
-  // band is everything when nothing is converted.
+  // band is everything when bands are not converted.
   int64_t band_images = 0;
   int64_t row_bands = 1;
   int64_t band_read_rows = 0;  // most rows of out_backprop that a band reads
@@ -77,7 +75,8 @@ struct DirectPlan : AlgorithmPlan {
   // Scratch of a slot, bytes, after the converted band.
   int64_t converted_bytes = 0;
   int64_t slot_bytes = 0;
-  int64_t steps_bytes = 0, offsets_bytes = 0, staging_bytes = 0;
+  int64_t steps_bytes = 0, offsets_bytes = 0, task_input_bytes = 0, task_filter_bytes = 0,
+          staging_bytes = 0;
   int64_t shared_filter_bytes = 0;  // packed filter that may stay in cache beside the tiles
   int64_t pass_rows = 0;            // packed filter rows of a pass: what stays in L2
 
@@ -86,12 +85,19 @@ struct DirectPlan : AlgorithmPlan {
                        const Control& control) const override;
   Status Run(const void* out_backprop, const void* packed, void* in_backprop, void* workspace,
              Executor& executor, const Control& control) const override;
+  Status RunUnpacked(const void* out_backprop, const void* filter, void* in_backprop,
+                     void* workspace, Executor& executor, const Control& control) const override;
 
   int64_t vectors_total() const {
     return column_groups.empty()
                ? 0
                : column_groups.back().packed_before +
                      column_groups.back().phase.taps * column_groups.back().vectors;
+  }
+  // Elements of a block of columns.
+  int64_t BlockElements(int64_t row_phase, const ColumnGroup& columns, int64_t vectors) const {
+    return vectors * lanes * row_phases[row_phase].taps * columns.phase.taps *
+           problem.group_out_channels();
   }
   // Elements before the packed filter of (channel group, row phase, column group).
   int64_t PackedOffset(int64_t channel_group, int64_t row_phase, const ColumnGroup& columns) const {

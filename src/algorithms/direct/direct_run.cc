@@ -5,8 +5,10 @@
 #include <type_traits>
 
 #include "src/algorithms/direct/direct_plan.h"
-#include "src/algorithms/direct/tensor_mover.h"
+#include "src/algorithms/direct/pack_block.h"
+#include "src/algorithms/element_types.h"
 #include "src/algorithms/steps.h"
+#include "src/algorithms/tensor_mover.h"
 #include "src/base/integer.h"
 #include "src/base/prefetch.h"
 #include "src/kernels/gemm/gemm.h"
@@ -34,30 +36,61 @@ Range BlockOf(Range range, int64_t unit, int64_t blocks, int64_t index) {
           std::min(range.end, range.begin + PartBegin(units, blocks, index + 1) * unit)};
 }
 
-// What a task of a band computes.
+// Where a pixel of out_backprop or of the result lies, elements.
+struct PixelMap {
+  int64_t image = 0, row = 0, column = 0;
+  int64_t offset = 0;
+
+  // Of pixels that lie side by side, beginning with those given.
+  static PixelMap Box(int64_t rows, int64_t columns, int64_t channels, int64_t first_image,
+                      int64_t first_row, int64_t first_column) {
+    PixelMap map = {rows * columns * channels, columns * channels, channels, 0};
+    map.offset = -map.At(first_image, first_row, first_column);
+    return map;
+  }
+  int64_t At(int64_t n, int64_t h, int64_t w) const {
+    return offset + n * image + h * row + w * column;
+  }
+};
+
+// What a task of a band computes, and from where to where.
+template <typename T>
 struct Region {
   Range images, rows, columns;
   int64_t channel_block = 0;
+  const T* a = nullptr;
+  PixelMap from;
+  T* out = nullptr;
+  PixelMap to;
+  GemmStep* steps = nullptr;
+  int64_t* offsets = nullptr;
+  T* block = nullptr;  // where a task packs a block of columns itself
 };
 
-// Where a pixel of out_backprop or of the result lies, elements.
-struct PixelMap {
-  int64_t image, row, column;
-  int64_t offset = 0;
+// Of a region: one row phase, one column group, and some of its units (blocks of columns, channel
+// group after channel group).
+template <typename T>
+struct Share {
+  int64_t row_phase;
+  const ColumnGroup& group;
+  Range units;
+  const T* block = nullptr;  // the packed filter of the only unit, unless it lies in the whole one
 };
 
 template <typename S, typename T>
 class Runner {
  public:
-  Runner(const DirectPlan& plan, const void* out_backprop, const void* packed, void* in_backprop,
-         void* workspace)
+  // Either packed or filter is null.
+  Runner(const DirectPlan& plan, const void* out_backprop, const void* packed, const void* filter,
+         void* in_backprop, void* workspace)
       : plan_(plan),
         p_(plan.problem),
         gemm_(kernels::Gemm<T>(plan.isa)),
         lanes_(kernels::Lanes<T>(plan.isa)),
-        mover_(plan),
+        mover_(plan.problem, plan.isa, plan.lanes_are_groups, plan.lanes_are_groups),
         source_(static_cast<const S*>(out_backprop)),
         packed_(static_cast<const T*>(packed)),
+        filter_(static_cast<const S*>(filter)),
         result_(static_cast<S*>(in_backprop)),
         workspace_(static_cast<std::byte*>(workspace)) {}
 
@@ -65,9 +98,7 @@ class Runner {
     if (!plan_.covers && !plan_.stages_out) {
       DGRAD_RETURN_IF_ERROR(ZeroFill(executor, control));
     }
-    if (plan_.row_phases.empty() || plan_.column_groups.empty()) {
-      if (!plan_.stages_out) return {};
-    }
+    if (plan_.row_phases.empty()) return {};  // no tap lands anywhere
     for (int64_t n = 0; n < p_.batch; n += plan_.band_images) {
       const Range images = {n, std::min(p_.batch, n + plan_.band_images)};
       for (int64_t band = 0; band < plan_.row_bands; ++band) {
@@ -97,12 +128,14 @@ class Runner {
     rows_ = rows;
     const IndexRange read = ReadRange(p_.rows, rows.begin, rows.end);
     read_ = {read.begin, std::max(read.begin, read.end)};
-    if (plan_.converts_in) DGRAD_RETURN_IF_ERROR(ConvertBand(executor, control));
+    if (plan_.converts_in && !plan_.converts_per_task) {
+      DGRAD_RETURN_IF_ERROR(ConvertBand(executor, control));
+    }
     const int64_t tasks =
         plan_.image_blocks * plan_.row_blocks * plan_.column_blocks * plan_.channel_blocks;
     return RunTasks(executor, plan_.slots, tasks, control, [&](int slot, int64_t task) {
       // Channel blocks of one region are neighbours in time: they read the same out_backprop.
-      Region region;
+      Region<T> region;
       region.channel_block = task % plan_.channel_blocks;
       task /= plan_.channel_blocks;
       region.columns = BlockOf({0, p_.columns.in}, plan_.column_unit, plan_.column_blocks,
@@ -120,21 +153,25 @@ class Runner {
   Status ConvertBand(Executor& executor, const Control& control) {
     T* const to = reinterpret_cast<T*>(workspace_);
     const int64_t row_elements = p_.columns.out * p_.out_channels;
-    const int64_t tasks = images_.size() * read_.size();
-    if (tasks == 0 || row_elements == 0) return {};
+    const int64_t image_elements = read_.size() * row_elements;
+    if (image_elements == 0) return {};
     // Rows are grouped so that a task has some 64 KiB to write.
-    const int64_t group = std::max<int64_t>(1, (64 << 10) / (row_elements * plan_.compute_size));
-    return RunTasks(executor, plan_.slots, CeilDivide(tasks, group), control,
-                    [&](int, int64_t task) {
-                      const int64_t end = std::min(tasks, (task + 1) * group);
-                      for (int64_t i = task * group; i < end; ++i) {
-                        mover_.ConvertRow(source_, images_.begin + i / read_.size(),
-                                          read_.begin + i % read_.size(), to + i * row_elements);
-                      }
-                    });
+    const int64_t group =
+        std::clamp<int64_t>((64 << 10) / (row_elements * plan_.compute_size), 1, read_.size());
+    const int64_t groups = CeilDivide(read_.size(), group);
+    return RunTasks(
+        executor, plan_.slots, images_.size() * groups, control, [&](int, int64_t task) {
+          const int64_t image = task / groups;
+          const int64_t begin = task % groups * group;
+          const int64_t end = std::min(read_.size(), begin + group);
+          mover_.Convert(
+              source_,
+              {images_.begin + image, read_.begin + begin, read_.begin + end, 0, p_.columns.out},
+              to + image * image_elements + begin * row_elements);
+        });
   }
 
-  // Units (blocks of columns, channel group after channel group) of a task.
+  // Units of a task.
   Range Units(int64_t blocks, int64_t channel_block) const {
     const int64_t units = plan_.channel_groups * blocks;
     return {PartBegin(units, plan_.channel_blocks, channel_block),
@@ -144,9 +181,7 @@ class Runner {
   // Channels of in_backprop of a task whose results are staged (then nothing is folded, and every
   // column group has the same blocks).
   Range Channels(int64_t channel_block) const {
-    if (plan_.channel_blocks == 1 || plan_.column_groups.empty()) {
-      return channel_block == 0 ? Range{0, p_.in_channels} : Range{0, 0};
-    }
+    if (plan_.channel_blocks == 1) return {0, p_.in_channels};
     const int64_t vectors = plan_.column_groups[0].vectors;
     const int64_t blocks = BlockCount(vectors);
     const auto first_channel = [&](int64_t unit) {
@@ -158,49 +193,92 @@ class Runner {
     return {first_channel(units.begin), first_channel(units.end)};
   }
 
-  void RunRegion(const Region& region, std::byte* scratch) {
-    auto* const steps = reinterpret_cast<GemmStep*>(scratch);
-    auto* const offsets = reinterpret_cast<int64_t*>(scratch + plan_.steps_bytes);
-    T* const staging = reinterpret_cast<T*>(scratch + plan_.steps_bytes + plan_.offsets_bytes);
-    T* out = nullptr;
-    PixelMap to;
+  void RunRegion(Region<T>& region, std::byte* scratch) {
+    const auto take = [&](int64_t bytes) {
+      std::byte* const begin = scratch;
+      scratch += bytes;
+      return begin;
+    };
+    region.steps = reinterpret_cast<GemmStep*>(take(plan_.steps_bytes));
+    region.offsets = reinterpret_cast<int64_t*>(take(plan_.offsets_bytes));
+    T* const input = reinterpret_cast<T*>(take(plan_.task_input_bytes));
+    region.block = reinterpret_cast<T*>(take(plan_.task_filter_bytes));
+    T* const staging = reinterpret_cast<T*>(scratch);
     Range channels;
     if (plan_.stages_out) {
       channels = Channels(region.channel_block);
       if (channels.size() == 0) return;
-      to.column = channels.size();
-      to.row = region.columns.size() * to.column;
-      to.image = region.rows.size() * to.row;
-      to.offset = -(region.images.begin * to.image + region.rows.begin * to.row +
-                    region.columns.begin * to.column + channels.begin);
+      region.to = PixelMap::Box(region.rows.size(), region.columns.size(), channels.size(),
+                                region.images.begin, region.rows.begin, region.columns.begin);
+      region.to.offset -= channels.begin;
       if (!plan_.covers) {
-        std::memset(staging, 0, static_cast<size_t>(region.images.size() * to.image) * sizeof(T));
+        const int64_t elements = region.images.size() * region.to.image;
+        std::memset(staging, 0, static_cast<size_t>(elements) * sizeof(T));
       }
-      out = staging;
+      region.out = staging;
     } else {
-      to = {p_.rows.in * p_.columns.in * p_.in_channels, p_.columns.in * p_.in_channels,
-            p_.in_channels, 0};
-      if constexpr (std::is_same_v<S, T>) out = result_;
+      region.to = PixelMap::Box(p_.rows.in, p_.columns.in, p_.in_channels, 0, 0, 0);
+      if constexpr (std::is_same_v<S, T>) region.out = result_;
+    }
+    if (plan_.converts_per_task) {
+      ConvertRegion(region, input);
+    } else if (plan_.converts_in) {
+      region.a = reinterpret_cast<const T*>(workspace_);
+      region.from = PixelMap::Box(read_.size(), p_.columns.out, p_.out_channels, images_.begin,
+                                  read_.begin, 0);
+    } else {
+      region.from = PixelMap::Box(p_.rows.out, p_.columns.out, p_.out_channels, 0, 0, 0);
+      if constexpr (std::is_same_v<S, T>) region.a = source_;
     }
     const int64_t row_phases = static_cast<int64_t>(plan_.row_phases.size());
     for (int64_t a = 0; a < row_phases; ++a) {
-      const Phase& phase = plan_.row_phases[a];
-      const IndexRange rows = PhaseRange(phase, p_.rows.stride, region.rows.begin, region.rows.end);
-      for (int64_t i = rows.begin; i < rows.end;) {
-        const Segment row_segment = SegmentAt(phase, p_.rows.out, i, rows.end);
-        i = row_segment.end;
-        if (row_segment.empty()) continue;
-        for (const ColumnGroup& group : plan_.column_groups) {
-          RunColumns(region, a, row_segment, group, to, out, steps, offsets);
+      for (const ColumnGroup& group : plan_.column_groups) {
+        const Range units = Units(BlockCount(group.vectors), region.channel_block);
+        if (filter_ == nullptr) {
+          RunRows(region, {a, group, units});
+          continue;
+        }
+        for (int64_t unit = units.begin; unit < units.end; ++unit) {
+          PackUnit(a, group, unit, region.block);
+          RunRows(region, {a, group, {unit, unit + 1}, region.block});
         }
       }
     }
     if (plan_.stages_out) Unstage(region, channels, staging);
   }
 
-  void RunColumns(const Region& region, int64_t row_phase, const Segment& rows,
-                  const ColumnGroup& group, const PixelMap& to, T* out, GemmStep* steps,
-                  int64_t* offsets) {
+  // What the region reads of out_backprop.
+  void ConvertRegion(Region<T>& region, T* input) {
+    const IndexRange rows = ReadRange(p_.rows, region.rows.begin, region.rows.end);
+    const IndexRange columns = ReadRange(p_.columns, region.columns.begin, region.columns.end);
+    if (rows.begin >= rows.end || columns.begin >= columns.end) return;  // nor will it be read
+    region.a = input;
+    region.from = PixelMap::Box(rows.end - rows.begin, columns.end - columns.begin, p_.out_channels,
+                                region.images.begin, rows.begin, columns.begin);
+    for (int64_t n = region.images.begin; n < region.images.end; ++n) {
+      mover_.Convert(source_, {n, rows.begin, rows.end, columns.begin, columns.end}, input);
+      input += region.from.image;
+    }
+  }
+
+  void PackUnit(int64_t row_phase, const ColumnGroup& group, int64_t unit, T* to) const {
+    const int64_t blocks = BlockCount(group.vectors);
+    PackBlock(plan_, filter_, unit / blocks, plan_.row_phases[row_phase], group,
+              BlockAt(group.vectors, unit % blocks), to);
+  }
+
+  void RunRows(const Region<T>& region, const Share<T>& share) {
+    const Phase& phase = plan_.row_phases[share.row_phase];
+    const IndexRange rows = PhaseRange(phase, p_.rows.stride, region.rows.begin, region.rows.end);
+    for (int64_t i = rows.begin; i < rows.end;) {
+      const Segment segment = SegmentAt(phase, p_.rows.out, i, rows.end);
+      i = segment.end;
+      if (!segment.empty()) RunColumns(region, share, segment);
+    }
+  }
+
+  void RunColumns(const Region<T>& region, const Share<T>& share, const Segment& rows) {
+    const ColumnGroup& group = share.group;
     const IndexRange columns =
         PhaseRange(group.phase, p_.columns.stride, region.columns.begin, region.columns.end);
     for (int64_t j = columns.begin; j < columns.end;) {
@@ -215,56 +293,44 @@ class Runner {
         const int64_t first = group.phase.residue + segment.begin * p_.columns.stride;
         used = (p_.columns.in - first) * p_.group_in_channels();
       }
-      RunSegment(region, row_phase, rows, group, segment, used, to, out, steps, offsets);
+      RunSegment(region, share, rows, segment, used);
     }
   }
 
   // Pixels of one phase that meet the same taps: one product.
-  void RunSegment(const Region& region, int64_t row_phase, const Segment& rows,
-                  const ColumnGroup& group, const Segment& columns, int64_t used,
-                  const PixelMap& to, T* out, GemmStep* steps, int64_t* offsets) {
-    const Phase& row_taps = plan_.row_phases[row_phase];
-    const Phase& column_taps = group.phase;
-    const int64_t a_column = p_.out_channels;
-    const int64_t a_row = p_.columns.out * a_column;
-    const int64_t a_image = (plan_.converts_in ? read_.size() : p_.rows.out) * a_row;
-    const T* a = nullptr;
-    int64_t a_offset = 0;
-    if (plan_.converts_in) {
-      a = reinterpret_cast<const T*>(workspace_);
-      a_offset = -(images_.begin * a_image + read_.begin * a_row);
-    } else if constexpr (std::is_same_v<S, T>) {
-      a = source_;
-    }
+  void RunSegment(const Region<T>& region, const Share<T>& share, const Segment& rows,
+                  const Segment& columns, int64_t used) {
+    const Phase& row_taps = plan_.row_phases[share.row_phase];
+    const Phase& column_taps = share.group.phase;
+    const Range units = share.units;
+    const PixelMap& from = region.from;
+    const PixelMap& to = region.to;
 
     // Where each pixel reads its first tap and where it is written.
-    int64_t* const a_offsets = offsets;
-    int64_t* const out_offsets = offsets + plan_.pixel_limit;
+    int64_t* const a_offsets = region.offsets;
+    int64_t* const out_offsets = region.offsets + plan_.pixel_limit;
     const int64_t row_shift = row_taps.shift(rows.first_tap);
     const int64_t column_shift = column_taps.shift(columns.first_tap);
     int64_t pixels = 0;
     for (int64_t n = region.images.begin; n < region.images.end; ++n) {
       for (int64_t i = rows.begin; i < rows.end; ++i) {
-        const int64_t a_line = a_offset + n * a_image + (i - row_shift) * a_row;
-        const int64_t out_line = to.offset + n * to.image +
-                                 (row_taps.residue + i * p_.rows.stride) * to.row +
-                                 column_taps.residue * to.column;
+        const int64_t a_line = from.At(n, i - row_shift, -column_shift);
+        const int64_t out_line =
+            to.At(n, row_taps.residue + i * p_.rows.stride, column_taps.residue);
         for (int64_t j = columns.begin; j < columns.end; ++j) {
-          a_offsets[pixels] = a_line + (j - column_shift) * a_column;
+          a_offsets[pixels] = a_line + j * from.column;
           out_offsets[pixels] = out_line + j * p_.columns.stride * to.column;
           ++pixels;
         }
       }
     }
 
-    const int64_t blocks = BlockCount(group.vectors);
-    const Range units = Units(blocks, region.channel_block);
     StepGeometry geometry;
     geometry.terms = p_.group_out_channels();
     geometry.chunks = plan_.term_chunks;
     geometry.a_term = plan_.lanes_are_groups ? p_.groups : 1;
-    geometry.a_row_tap = -row_taps.shift_step * a_row;
-    geometry.a_column_tap = -column_taps.shift_step * a_column;
+    geometry.a_row_tap = -row_taps.shift_step * from.row;
+    geometry.a_column_tap = -column_taps.shift_step * from.column;
     geometry.phase_row_taps = row_taps.taps;
     geometry.phase_column_taps = column_taps.taps;
     geometry.first_row_tap = rows.first_tap;
@@ -275,8 +341,9 @@ class Runner {
     bool accumulate = false;
     while (!writer.done()) {
       int64_t b_rows = 0;
-      const int64_t count = writer.Write(plan_.pass_rows, steps, &b_rows);
-      Product product{a, out, steps, count, pixels, a_offsets, out_offsets, used, accumulate};
+      const int64_t count = writer.Write(plan_.pass_rows, region.steps, &b_rows);
+      Product product{region.a,  region.out,  region.steps, count,     pixels,
+                      a_offsets, out_offsets, used,         accumulate};
       // Where the packed filter of all units stays in cache, tiles are outermost: a pixel's
       // channels are read and written in one go. Else the tiles run over one unit's packed filter
       // at a time.
@@ -288,7 +355,7 @@ class Runner {
       for (product.begin = 0; product.begin < pixels; product.begin = product.end) {
         product.end = std::min(pixels, product.begin + pixel_step);
         for (int64_t unit = units.begin; unit < units.end; ++unit) {
-          RunUnit(product, unit, unit < units.begin + 2, row_phase, group);
+          RunUnit(product, unit, unit < units.begin + 2, share);
         }
       }
       accumulate = true;
@@ -310,14 +377,15 @@ class Runner {
     int64_t end = 0;
   };
 
-  void RunUnit(const Product& product, int64_t unit, bool prefetch, int64_t row_phase,
-               const ColumnGroup& group) const {
+  void RunUnit(const Product& product, int64_t unit, bool prefetch, const Share<T>& share) const {
+    const ColumnGroup& group = share.group;
     const int64_t blocks = BlockCount(group.vectors);
     const int64_t channel_group = unit / blocks;
     const Block block = BlockAt(group.vectors, unit % blocks);
-    const T* const b = packed_ + plan_.PackedOffset(channel_group, row_phase, group) +
-                       block.first * plan_.lanes * plan_.row_phases[row_phase].taps *
-                           group.phase.taps * p_.group_out_channels();
+    const T* const b = share.block != nullptr
+                           ? share.block
+                           : packed_ + plan_.PackedOffset(channel_group, share.row_phase, group) +
+                                 plan_.BlockElements(share.row_phase, group, block.first);
     if (plan_.lanes_are_groups) {
       kernels::LanesCall<T> call;
       call.a = product.a + channel_group * plan_.lanes;
@@ -378,13 +446,13 @@ class Runner {
   }
 
   // Scratch [image][row][column][channel] to the result.
-  void Unstage(const Region& region, Range channels, const T* staging) const {
+  void Unstage(const Region<T>& region, Range channels, const T* staging) const {
     for (int64_t n = region.images.begin; n < region.images.end; ++n) {
-      for (int64_t h = region.rows.begin; h < region.rows.end; ++h) {
-        mover_.UnstageRow(staging, n, h, region.columns.begin, region.columns.end, channels.begin,
-                          channels.end, result_);
-        staging += region.columns.size() * channels.size();
-      }
+      mover_.Unstage(
+          staging,
+          {n, region.rows.begin, region.rows.end, region.columns.begin, region.columns.end},
+          channels.begin, channels.end, result_);
+      staging += region.to.image;
     }
   }
 
@@ -395,6 +463,7 @@ class Runner {
   const TensorMover<S, T> mover_;
   const S* const source_;
   const T* const packed_;
+  const S* const filter_;
   S* const result_;
   std::byte* const workspace_;
   // The band at hand.
@@ -405,24 +474,20 @@ class Runner {
 
 Status DirectPlan::Run(const void* out_backprop, const void* packed, void* in_backprop,
                        void* workspace, Executor& executor, const Control& control) const {
-  const auto run = [&](auto storage, auto compute) {
-    Runner<decltype(storage), decltype(compute)> runner(*this, out_backprop, packed, in_backprop,
-                                                        workspace);
+  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) {
+    Runner<decltype(storage), decltype(compute)> runner(*this, out_backprop, packed, nullptr,
+                                                        in_backprop, workspace);
     return runner.Run(executor, control);
-  };
-  switch (problem.dtype) {
-    case DType::kF16:
-      return run(Float16{}, float{});
-    case DType::kBF16:
-      return run(BFloat16{}, float{});
-    case DType::kF32:
-      return run(float{}, float{});
-    case DType::kF64:
-      return run(double{}, double{});
-    case DType::kI32:
-      return run(int32_t{}, int32_t{});
-  }
-  return Internal("unknown element type");
+  });
+}
+
+Status DirectPlan::RunUnpacked(const void* out_backprop, const void* filter, void* in_backprop,
+                               void* workspace, Executor& executor, const Control& control) const {
+  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) {
+    Runner<decltype(storage), decltype(compute)> runner(*this, out_backprop, nullptr, filter,
+                                                        in_backprop, workspace);
+    return runner.Run(executor, control);
+  });
 }
 
 std::string DirectPlan::Describe() const {
@@ -443,10 +508,13 @@ std::string DirectPlan::Describe() const {
                                     : kernels::Gemm<float>(isa).max_rows[2];
   text += "\ntiles: up to " + std::to_string(rows) + " pixels x 2 vectors of " +
           std::to_string(lanes) + (lanes_are_groups ? " groups" : " channels");
-  if (converts_in) {
+  if (converts_per_task) {
+    text += "\nout_backprop is converted task by task";
+  } else if (converts_in) {
     text += "\nout_backprop is converted in bands of " + std::to_string(band_images) +
             " images x " + std::to_string(band_read_rows) + " rows";
   }
+  if (packs_in_run) text += "\na filter that is not packed is packed by the tasks";
   if (stages_out) text += "\nresults are staged in scratch memory";
   if (!covers) text += "\npixels that no tap meets are filled with zeros";
   return text + "\n";

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "src/algorithms/blocks.h"
+#include "src/algorithms/element_types.h"
 #include "src/algorithms/pixels/pixels_plan.h"
 #include "src/algorithms/steps.h"
 #include "src/base/cache_size.h"
@@ -15,17 +16,6 @@
 namespace dgrad {
 namespace pixels {
 namespace {
-
-int LanesOf(DType dtype, Isa isa) {
-  switch (dtype) {
-    case DType::kF64:
-      return kernels::Lanes<double>(isa).lanes;
-    case DType::kI32:
-      return kernels::Lanes<int32_t>(isa).lanes;
-    default:
-      return kernels::Lanes<float>(isa).lanes;
-  }
-}
 
 std::string Refuse(const Problem& problem, const PlanContext&) {
   if (problem.groups != 1) return "it serves one group";
@@ -42,12 +32,6 @@ std::string Refuse(const Problem& problem, const PlanContext&) {
     return "the column taps reach further than out_backprop is wide";
   }
   return {};
-}
-
-// Rows of out_backprop that `rows` consecutive rows of in_backprop read at most.
-int64_t ReadRows(const Axis& axis, int64_t rows) {
-  const int64_t reach = (axis.taps - 1) * axis.dilation;
-  return std::min(axis.out, FloorDivide(rows - 1 + reach, axis.stride) + 1);
 }
 
 Status ChooseBlocking(const PlanContext& context, PixelsPlan* plan) {
@@ -70,10 +54,10 @@ Status ChooseBlocking(const PlanContext& context, PixelsPlan* plan) {
   };
   // Columns are cut when even one row's lines overflow the cache, rows to what fits it.
   while (plan->column_blocks < column_units &&
-         ReadRows(p.rows, plan->row_unit) * line_bytes() > l2 / 2) {
+         MostRead(p.rows, plan->row_unit) * line_bytes() > l2 / 2) {
     plan->column_blocks = std::min(plan->column_blocks * 2, column_units);
   }
-  while (plan->row_blocks < row_units && (ReadRows(p.rows, block_rows()) * line_bytes() > l2 / 2 ||
+  while (plan->row_blocks < row_units && (MostRead(p.rows, block_rows()) * line_bytes() > l2 / 2 ||
                                           product_vectors() > kMaxVectors)) {
     plan->row_blocks = std::min(plan->row_blocks * 2, row_units);
   }
@@ -81,7 +65,7 @@ Status ChooseBlocking(const PlanContext& context, PixelsPlan* plan) {
     plan->column_blocks = std::min(plan->column_blocks * 2, column_units);
   }
   // More tasks than threads, while the rows read twice stay few.
-  const int64_t halo = ReadRows(p.rows, 1);
+  const int64_t halo = MostRead(p.rows, 1);
   while (context.threads > 1 &&
          p.batch * plan->row_blocks * plan->column_blocks < 4 * context.threads &&
          plan->row_blocks * 2 <= row_units && block_rows() / p.rows.stride >= 4 * halo) {
@@ -93,7 +77,7 @@ Status ChooseBlocking(const PlanContext& context, PixelsPlan* plan) {
     plan->steps_bytes = RoundUp(kMaxSteps * static_cast<int64_t>(sizeof(kernels::GemmStep)), 64);
     plan->offsets_bytes =
         RoundUp(2 * product_vectors() * static_cast<int64_t>(sizeof(int64_t)), 64);
-    plan->lines_bytes = RoundUp(ReadRows(p.rows, block_rows()) * line_bytes(), 64);
+    plan->lines_bytes = RoundUp(MostRead(p.rows, block_rows()) * line_bytes(), 64);
     const int64_t staging =
         RoundUp(product_vectors() * plan->lanes * p.in_channels * plan->compute_size, 64);
     plan->slot_bytes = plan->steps_bytes + plan->offsets_bytes + plan->lines_bytes + staging;
@@ -127,8 +111,7 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   plan->problem = problem;
   plan->isa = context.isa;
   DGRAD_RETURN_IF_ERROR(kDirect.plan(problem, context, &plan->fallback));
-  const bool half = problem.dtype == DType::kF16 || problem.dtype == DType::kBF16;
-  plan->compute_size = half ? 4 : SizeOf(problem.dtype);
+  plan->compute_size = ComputeSizeOf(problem.dtype);
   plan->lanes = LanesOf(problem.dtype, context.isa);
   plan->chunks = CeilDivide(problem.out_channels, kChunk);
   DGRAD_RETURN_IF_ERROR(SplitAxis(problem.rows, &plan->row_phases));
@@ -233,31 +216,18 @@ Status Prepare(const PixelsPlan& plan, const S* filter, void* packed, Executor& 
   if (header->finite == 0) {
     return plan.fallback->PrepareFilter(filter, payload, executor, control);
   }
-  Pack(plan, filter, reinterpret_cast<T*>(payload));
-  return {};
+  return RunTasks(executor, 1, 1, control,
+                  [&](int, int64_t) { Pack(plan, filter, reinterpret_cast<T*>(payload)); });
 }
 
 }  // namespace
 
 Status PixelsPlan::PrepareFilter(const void* filter, void* packed, Executor& executor,
                                  const Control& control) const {
-  const auto prepare = [&](auto storage, auto compute) {
+  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) {
     return Prepare<decltype(storage), decltype(compute)>(
         *this, static_cast<const decltype(storage)*>(filter), packed, executor, control);
-  };
-  switch (problem.dtype) {
-    case DType::kF16:
-      return prepare(Float16{}, float{});
-    case DType::kBF16:
-      return prepare(BFloat16{}, float{});
-    case DType::kF32:
-      return prepare(float{}, float{});
-    case DType::kF64:
-      return prepare(double{}, double{});
-    case DType::kI32:
-      return prepare(int32_t{}, int32_t{});
-  }
-  return Internal("unknown element type");
+  });
 }
 
 std::string PixelsPlan::Describe() const {

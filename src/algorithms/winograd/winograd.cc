@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <string>
 
+#include "src/algorithms/element_types.h"
 #include "src/algorithms/finite.h"
 #include "src/algorithms/winograd/winograd_plan.h"
 
 namespace dgrad {
 namespace winograd {
 namespace {
-
-bool IsHalf(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
 std::string Refuse(const Problem& problem, const PlanContext& context) {
   if (context.strict) return "accuracy is strict: it would round the sums otherwise";
@@ -99,9 +98,8 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   const bool nchw = problem.layout == Layout::kNchw;
   plan->converts_in = nchw || IsHalf(problem.dtype);
   plan->stages_out = plan->converts_in;
-  plan->lanes = problem.dtype == DType::kF64 ? kernels::Winograd<double>(context.isa).lanes
-                                             : kernels::Winograd<float>(context.isa).lanes;
-  plan->compute_size = problem.dtype == DType::kF64 ? 8 : 4;
+  plan->lanes = LanesOf(problem.dtype, context.isa);
+  plan->compute_size = ComputeSizeOf(problem.dtype);
   plan->vectors = CeilDivide(problem.in_channels, plan->lanes);
   plan->terms_pitch = RoundUp(plan->longest_piece(), plan->lanes);
   plan->packed_filter_bytes = kHeaderBytes + plan->fallback->packed_filter_bytes;
@@ -119,26 +117,9 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
 
 Status WinogradPlan::PrepareFilter(const void* filter, void* packed, Executor& executor,
                                    const Control& control) const {
-  const auto finite = [&](auto storage) {
+  const bool all = WithElementTypes(problem.dtype, [&](auto storage, auto) {
     return AllFinite(static_cast<const decltype(storage)*>(filter), problem.filter_elements());
-  };
-  bool all = false;
-  switch (problem.dtype) {
-    case DType::kF16:
-      all = finite(Float16{});
-      break;
-    case DType::kBF16:
-      all = finite(BFloat16{});
-      break;
-    case DType::kF32:
-      all = finite(float{});
-      break;
-    case DType::kF64:
-      all = finite(double{});
-      break;
-    case DType::kI32:
-      return Internal("winograd was planned for integers");
-  }
+  });
   static_cast<Header*>(packed)->finite = all ? 1 : 0;
   return fallback->PrepareFilter(filter, static_cast<std::byte*>(packed) + kHeaderBytes, executor,
                                  control);

@@ -3,8 +3,9 @@
 #include <span>
 #include <type_traits>
 
-#include "src/algorithms/direct/tensor_mover.h"
+#include "src/algorithms/element_types.h"
 #include "src/algorithms/steps.h"
+#include "src/algorithms/tensor_mover.h"
 #include "src/algorithms/winograd/winograd_plan.h"
 #include "src/base/prefetch.h"
 #include "src/kernels/gemm/gemm.h"
@@ -24,7 +25,7 @@ class Runner {
         p_(plan.problem),
         family_(kernels::Winograd<T>(plan.isa)),
         gemm_(kernels::Gemm<T>(plan.isa)),
-        mover_(*plan.fallback),
+        mover_(plan.problem, plan.isa),
         convert_(kernels::Convert(plan.isa)),
         transpose_(kernels::Transpose<T>(plan.isa)),
         source_(static_cast<const S*>(out_backprop)),
@@ -261,16 +262,22 @@ class Runner {
         transpose_(from + i * step, plane, to + i * chunk, chunk, channels, 1);
       }
     } else {
-      T line[kRunTiles * kernels::kMaxOutputs + kernels::kMaxTaps];
-      for (int64_t k = 0; k < channels; ++k) {
-        if (step == 1) {
-          kernels::Widen(convert_, from + k * plane, line, count);
-        } else {
-          for (int64_t i = 0; i < count; ++i) {
-            kernels::Widen(convert_, from + k * plane + i * step, line + i, 1);
+      constexpr int64_t kPlanes = 16;
+      constexpr int64_t kLine = kRunTiles * kernels::kMaxOutputs + kernels::kMaxTaps;
+      T wide[kPlanes * kLine];
+      for (int64_t k = 0; k < channels; k += kPlanes) {
+        const int64_t planes = std::min(kPlanes, channels - k);
+        for (int64_t n = 0; n < planes; ++n) {
+          const S* const line = from + (k + n) * plane;
+          if (step == 1) {
+            kernels::Widen(convert_, line, wide + n * kLine, count);
+          } else {
+            for (int64_t i = 0; i < count; ++i) {
+              kernels::Widen(convert_, line + i * step, wide + n * kLine + i, 1);
+            }
           }
         }
-        for (int64_t i = 0; i < count; ++i) to[i * chunk + k] = line[i];
+        transpose_(wide, kLine, to + k, chunk, planes, count);
       }
     }
   }
@@ -585,7 +592,7 @@ class Runner {
   const Problem& p_;
   const kernels::WinogradFamily<T>& family_;
   const kernels::GemmFamily<T>& gemm_;
-  const direct::TensorMover<S, T> mover_;
+  const TensorMover<S, T> mover_;
   const kernels::ConvertFamily& convert_;
   const kernels::TransposeKernel<T> transpose_;
   const S* const source_;
@@ -603,24 +610,15 @@ Status WinogradPlan::Run(const void* out_backprop, const void* packed, void* in_
     return fallback->Run(out_backprop, static_cast<const std::byte*>(packed) + kHeaderBytes,
                          in_backprop, workspace, executor, control);
   }
-  const auto run = [&](auto storage, auto compute) {
-    Runner<decltype(storage), decltype(compute)> runner(*this, out_backprop, packed, in_backprop,
-                                                        workspace);
-    return runner.Run(executor, control);
-  };
-  switch (problem.dtype) {
-    case DType::kF16:
-      return run(Float16{}, float{});
-    case DType::kBF16:
-      return run(BFloat16{}, float{});
-    case DType::kF32:
-      return run(float{}, float{});
-    case DType::kF64:
-      return run(double{}, double{});
-    case DType::kI32:
-      break;
-  }
-  return Internal("winograd was planned for integers");
+  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) -> Status {
+    if constexpr (std::is_same_v<decltype(compute), int32_t>) {
+      return Internal("winograd was planned for integers");
+    } else {
+      Runner<decltype(storage), decltype(compute)> runner(*this, out_backprop, packed, in_backprop,
+                                                          workspace);
+      return runner.Run(executor, control);
+    }
+  });
 }
 
 }  // namespace dgrad::winograd

@@ -15,90 +15,132 @@ namespace dgrad::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <typename T>
-void TransposeByElement(const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64_t rows,
-                        int64_t columns) {
-  for (int64_t c = 0; c < columns; ++c) {
-    for (int64_t r = 0; r < rows; ++r) to[c * to_pitch + r] = from[r * from_pitch + c];
+void ByElement(const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64_t rows,
+               int64_t columns) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) to[c * to_pitch + r] = from[r * from_pitch + c];
   }
 }
 
-// Blocks of 4 x 4 in 128-bit vectors; 16 rows at a time, so that whole cache lines are written.
+#if HWY_TARGET == HWY_SCALAR
 template <typename T>
-void Transpose32(const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64_t rows,
-                 int64_t columns) {
-#if HWY_TARGET == HWY_SCALAR
-  TransposeByElement(from, from_pitch, to, to_pitch, rows, columns);
+void TransposeAll(const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64_t rows,
+                  int64_t columns) {
+  ByElement(from, from_pitch, to, to_pitch, rows, columns);
+}
 #else
-  const hn::FixedTag<T, 4> d;
-  const hn::RepartitionToWide<decltype(d)> wide;
-  const int64_t whole_rows = rows & ~int64_t{3};
-  const int64_t whole_columns = columns & ~int64_t{3};
-  for (int64_t r0 = 0; r0 < whole_rows; r0 += 16) {
-    const int64_t r1 = std::min(whole_rows, r0 + 16);
-    for (int64_t c = 0; c < whole_columns; c += 4) {
-      // The lines that the next 16 rows come from and go to.
-      for (int64_t i = 0; i < 4; ++i) {
-        PrefetchForRead(from + (r1 + (c & 12) + i) * from_pitch + (c & ~int64_t{15}), 64);
-        PrefetchForWrite(to + (c + i) * to_pitch + r1, 64);
-      }
-      for (int64_t r = r0; r < r1; r += 4) {
-        const T* const line = from + r * from_pitch;
-        const auto a = hn::LoadU(d, line + c);
-        const auto b = hn::LoadU(d, line + from_pitch + c);
-        const auto e = hn::LoadU(d, line + 2 * from_pitch + c);
-        const auto f = hn::LoadU(d, line + 3 * from_pitch + c);
-        const auto ab_low = hn::BitCast(wide, hn::InterleaveLower(d, a, b));
-        const auto ab_high = hn::BitCast(wide, hn::InterleaveUpper(d, a, b));
-        const auto ef_low = hn::BitCast(wide, hn::InterleaveLower(d, e, f));
-        const auto ef_high = hn::BitCast(wide, hn::InterleaveUpper(d, e, f));
-        T* const block = to + c * to_pitch + r;
-        hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, ab_low, ef_low)), d, block);
-        hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, ab_low, ef_low)), d, block + to_pitch);
-        hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, ab_high, ef_high)), d,
-                   block + 2 * to_pitch);
-        hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, ab_high, ef_high)), d,
-                   block + 3 * to_pitch);
-      }
-    }
+
+// Vectors are made of 128-bit blocks, within which rows and columns change places cheaply. A tile
+// has a vector of rows, and columns of one or more blocks.
+template <class D>
+constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+template <class D>
+constexpr int64_t kBlock = 16 / static_cast<int64_t>(sizeof(hn::TFromD<D>));
+
+// Block b of the vector from `from` + b * step.
+template <class D>
+HWY_INLINE hn::Vec<D> LoadBlocks(D d, const hn::TFromD<D>* from, int64_t step) {
+  if constexpr (kLanes<D> == kBlock<D>) {
+    return hn::LoadU(d, from);
+  } else {
+    using Half = hn::Half<D>;
+    const auto low = LoadBlocks(Half(), from, step);
+    const auto high = LoadBlocks(Half(), from + kLanes<Half> / kBlock<D> * step, step);
+    return hn::Combine(d, high, low);
   }
-  TransposeByElement(from + whole_columns, from_pitch, to + whole_columns * to_pitch, to_pitch,
-                     whole_rows, columns - whole_columns);
-  TransposeByElement(from + whole_rows * from_pitch, from_pitch, to + whole_rows, to_pitch,
-                     rows - whole_rows, columns);
-#endif
 }
 
-// Blocks of 2 x 2 in 128-bit vectors; 8 rows at a time, so that whole cache lines are written.
-void Transpose64(const double* from, int64_t from_pitch, double* to, int64_t to_pitch, int64_t rows,
-                 int64_t columns) {
-#if HWY_TARGET == HWY_SCALAR
-  TransposeByElement(from, from_pitch, to, to_pitch, rows, columns);
-#else
-  const hn::FixedTag<double, 2> d;
-  const int64_t whole_rows = rows & ~int64_t{1};
-  const int64_t whole_columns = columns & ~int64_t{1};
-  for (int64_t r0 = 0; r0 < whole_rows; r0 += 8) {
-    const int64_t r1 = std::min(whole_rows, r0 + 8);
-    for (int64_t c = 0; c < whole_columns; c += 2) {
-      for (int64_t r = r0; r < r1; r += 2) {
-        const double* const line = from + r * from_pitch;
-        const auto a = hn::LoadU(d, line + c);
-        const auto b = hn::LoadU(d, line + from_pitch + c);
-        hn::StoreU(hn::InterleaveLower(d, a, b), d, to + c * to_pitch + r);
-        hn::StoreU(hn::InterleaveUpper(d, a, b), d, to + (c + 1) * to_pitch + r);
-      }
-    }
-  }
-  TransposeByElement(from + whole_columns, from_pitch, to + whole_columns * to_pitch, to_pitch,
-                     whole_rows, columns - whole_columns);
-  TransposeByElement(from + whole_rows * from_pitch, from_pitch, to + whole_rows, to_pitch,
-                     rows - whole_rows, columns);
-#endif
+// v[i][j] of each block becomes v[j][i].
+template <class D, class V>
+HWY_INLINE void TransposeBlocks(D d, V (&v)[2]) {
+  const V first = hn::InterleaveLower(d, v[0], v[1]);
+  v[1] = hn::InterleaveUpper(d, v[0], v[1]);
+  v[0] = first;
+}
+template <class D, class V>
+HWY_INLINE void TransposeBlocks(D d, V (&v)[4]) {
+  const hn::RepartitionToWide<D> wide;
+  const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, v[0], v[1]));
+  const auto high01 = hn::BitCast(wide, hn::InterleaveUpper(d, v[0], v[1]));
+  const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, v[2], v[3]));
+  const auto high23 = hn::BitCast(wide, hn::InterleaveUpper(d, v[2], v[3]));
+  v[0] = hn::BitCast(d, hn::InterleaveLower(wide, low01, low23));
+  v[1] = hn::BitCast(d, hn::InterleaveUpper(wide, low01, low23));
+  v[2] = hn::BitCast(d, hn::InterleaveLower(wide, high01, high23));
+  v[3] = hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23));
 }
 
-TransposeKernel<float> TransposeF32() { return &Transpose32<float>; }
-TransposeKernel<int32_t> TransposeI32() { return &Transpose32<int32_t>; }
-TransposeKernel<double> TransposeF64() { return &Transpose64; }
+template <int64_t kParts, class D, typename T>
+HWY_INLINE void Tile(D d, const T* from, int64_t from_pitch, T* to, int64_t to_pitch) {
+  hn::Vec<D> v[kParts][kBlock<D>];
+  // A row's blocks one after the other: rows that are a multiple of 4096 bytes apart share a few
+  // lines of the first cache.
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < kBlock<D>; ++i) {
+#pragma GCC unroll 4
+    for (int64_t part = 0; part < kParts; ++part) {
+      v[part][i] = LoadBlocks(d, from + i * from_pitch + part * kBlock<D>, kBlock<D> * from_pitch);
+    }
+  }
+#pragma GCC unroll 4
+  for (int64_t part = 0; part < kParts; ++part) {
+    TransposeBlocks(d, v[part]);
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < kBlock<D>; ++i) {
+      hn::StoreU(v[part][i], d, to + (part * kBlock<D> + i) * to_pitch);
+    }
+  }
+}
+
+// All of at least a tile; the last tiles overlap those before.
+template <int64_t kParts, class D, typename T>
+HWY_INLINE void Tiles(D d, const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64_t rows,
+                      int64_t columns) {
+  constexpr int64_t kRows = kLanes<D>;
+  constexpr int64_t kColumns = kParts * kBlock<D>;
+  constexpr int64_t kLine = kCacheLine / static_cast<int64_t>(sizeof(T));
+  constexpr bool kWhole = kRows == kColumns && kRows == kLanes<hn::ScalableTag<T> >;
+  for (int64_t r0 = 0; r0 < rows; r0 += kRows) {
+    const int64_t r = std::min(r0, rows - kRows);
+    for (int64_t c0 = 0; c0 < columns; c0 += kColumns) {
+      const int64_t c = std::min(c0, columns - kColumns);
+      // What the tiles below come from and go to, once per cache line.
+      if (kWhole && c % kLine == 0) {
+        for (int64_t i = 0; i < kRows; ++i) {
+          PrefetchForRead(from + (r + kRows + i) * from_pitch + c, 1);
+        }
+      }
+      if (kWhole && r % kLine == 0) {
+        for (int64_t i = 0; i < kColumns; ++i) {
+          PrefetchForWrite(to + (c + i) * to_pitch + r + kLine, 1);
+        }
+      }
+      Tile<kParts>(d, from + r * from_pitch + c, from_pitch, to + c * to_pitch + r, to_pitch);
+    }
+  }
+}
+
+template <typename T>
+void TransposeAll(const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64_t rows,
+                  int64_t columns) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kRows = kLanes<decltype(d)>;
+  constexpr int64_t kSmall = 16 / static_cast<int64_t>(sizeof(T));
+  if (rows >= kRows && columns >= kRows) {
+    Tiles<kRows / kSmall>(d, from, from_pitch, to, to_pitch, rows, columns);
+  } else if (rows >= kRows && columns >= kSmall) {
+    Tiles<1>(d, from, from_pitch, to, to_pitch, rows, columns);
+  } else if (rows >= kSmall && columns >= kSmall) {
+    Tiles<1>(hn::FixedTag<T, kSmall>(), from, from_pitch, to, to_pitch, rows, columns);
+  } else {
+    ByElement(from, from_pitch, to, to_pitch, rows, columns);
+  }
+}
+#endif
+
+TransposeKernel<float> TransposeF32() { return &TransposeAll<float>; }
+TransposeKernel<int32_t> TransposeI32() { return &TransposeAll<int32_t>; }
+TransposeKernel<double> TransposeF64() { return &TransposeAll<double>; }
 
 }  // namespace dgrad::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

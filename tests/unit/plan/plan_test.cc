@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "src/problem/problem_string.h"
 #include "tests/support/check.h"
@@ -179,6 +181,38 @@ TEST(PlanTest, HugeProblemsAreQuick) {
   }
   // Minutes or forever when it goes wrong.
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+}
+
+TEST(PlanTest, CallersFloatingPointStateIsNeitherUsedNorTouched) {
+  for (const char* problem : {"h9w9c17_k3x3_oc16", "h9w9c3_k3x3_oc16", "h9w9c6_k3x3_oc6_g6",
+                              "h9w9c17_k3x3_oc16_nchw_f16", "h9w9c3_k3x3_oc16_bf16"}) {
+    const auto plan = MakePlan(problem);
+    const Problem& p = plan->problem();
+    const Tensor wanted = RunPlan(*plan, 1, Fill::kReal);
+    Tensor filter(p.dtype, p.filter_elements());
+    Tensor out_backprop(p.dtype, p.out_backprop_elements());
+    Tensor result(p.dtype, p.in_backprop_elements());
+    filter.FillFrom(1, Fill::kReal);
+    out_backprop.FillFrom(2, Fill::kReal);
+    Plan::Run run;
+    run.out_backprop = out_backprop.data();
+    run.filter = filter.data();
+    run.in_backprop = result.data();
+    std::vector<std::byte> packed(static_cast<size_t>(plan->packed_filter_bytes()));
+    std::fenv_t before;
+    std::fegetenv(&before);
+    std::fesetround(FE_UPWARD);
+    std::feclearexcept(FE_ALL_EXCEPT);
+    const Status packing = plan->PackFilter(filter.data(), packed.data(), DefaultPool(), {});
+    const Status running = plan->Execute(run, DefaultPool(), {});
+    const int raised = std::fetestexcept(FE_ALL_EXCEPT);
+    const int rounding = std::fegetround();
+    std::fesetenv(&before);
+    EXPECT_TRUE(packing.ok() && running.ok());
+    EXPECT_EQ(raised, 0) << problem;
+    EXPECT_EQ(rounding, FE_UPWARD) << problem;
+    EXPECT_TRUE(result.SameBits(wanted)) << problem;
+  }
 }
 
 TEST(PlanTest, CancelledRunsSaySo) {
