@@ -1,6 +1,7 @@
 """Workers as processes, and one layer timed on all of them in interleaved rounds."""
 
 import json
+import math
 import os
 import pathlib
 import select
@@ -56,12 +57,15 @@ class Worker:
 
 
 def distance(check, yardstick):
-    """The largest difference of two results' projections over the norm; infinite for other shapes."""
+    """The largest difference of two results' projections over the norm; infinite for other shapes
+    and for NaN, which max() would pass over."""
     ours, theirs = check["all"] + check["each"], yardstick["all"] + yardstick["each"]
     if len(ours) != len(theirs):
         return float("inf")
-    far = max(abs(a - b) for a, b in zip(ours, theirs))
-    return far / (yardstick["norm"] + 1e-30) if far == far else float("inf")
+    differences = [abs(a - b) for a, b in zip(ours, theirs)]
+    if any(math.isnan(difference) for difference in differences):
+        return float("inf")
+    return max(differences) / (yardstick["norm"] + 1e-30)
 
 
 def prepare(workers, layer):
