@@ -30,7 +30,7 @@ constexpr Promise kPromises[] = {
     {"direct", 8, 32, false},
     {"grouped", 8, 32, false},
     {"pixels", 8, 32, false},
-    {"winograd", 8, 32, true},
+    {"winograd", 12, 32, true},
 };
 constexpr double kStrictL2 = 4e-7;
 constexpr double kFastL2 = 2.4e-6;
