@@ -3,9 +3,10 @@
 // Sweeps over shapes that differ by one step (landscape_maps.cc) and looks for cliffs: shapes whose
 // rate is below a third of a neighbour's. One thread, packed filters, CPU time, the smallest of
 // several. Fewer multiplications against the same bytes are slower on any machine, so each rate is
-// also held against what FMA peak, copy bandwidth and the cost of a call, all measured in this run,
-// allow. What looks like a cliff is measured again before it is told. Also: what subnormal data
-// costs. bench/landscape.py draws the file. --step N takes every N-th shape of a line, for a try.
+// also held against what the best rate of the sweep, copy bandwidth and the cost of a call, all of
+// this run, allow. What looks like a cliff is measured again before it is told. Also: what
+// subnormal data costs. bench/landscape.py draws the file. --step N takes every N-th shape of a
+// line, for a try.
 #include "landscape.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ using dgrad::bench::Tensors;
 constexpr double kCliff = 1.0 / 3;
 
 struct Limits {
-  double peak = 0;       // multiply-adds a second
+  double peak = 0;       // multiply-adds a second: the best of the sweep
   double bandwidth = 0;  // bytes a second, copied in the second cache: read and written both count
   double call = 0;       // seconds
 };

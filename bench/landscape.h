@@ -18,7 +18,7 @@ struct Point {
   std::string problem;  // empty: no such problem (the filter is larger than the padded input)
   std::string algorithm;
   double gflops = 0;  // of the multiplications that land
-  double limit = 0;   // GFLOP/s that FMA peak, bandwidth and the cost of a call allow
+  double limit = 0;   // GFLOP/s that the best rate of all, bandwidth and the cost of a call allow
   // Rate over the best neighbour's, and the same with rates as shares of their limits.
   double dip = 1, limit_dip = 1;
 };
