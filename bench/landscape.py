@@ -92,9 +92,11 @@ def main():
                 fontsize=13, fontweight="bold")
     figure.text(
         0.01, 1 - 0.32 / height,
-        f"{data['info']['cpu']}, one thread, float32 NHWC, packed filters, GFLOP/s; grey: what the best "
-        f"rate of all, bandwidth and the cost of a call allow.\n{len(points)} shapes, {cliffs} of them (ringed) below a "
-        f"third of a neighbour's share of that. Subnormal data: at most {subnormal:.2f} times the time.", va="top", fontsize=8, color="#555555")
+        f"{data['info']['cpu']}, one thread, float32 NHWC, packed filters, GFLOP/s; "
+        "grey: what the best rate of all, bandwidth and the cost of a call allow.\n"
+        f"{len(points)} shapes, {cliffs} of them (ringed) below a third of a neighbour's share of "
+        f"that. Subnormal data: at most {subnormal:.2f} times the time.",
+        va="top", fontsize=8, color="#555555")
     handles = {}
     for plot in axes:
         for handle, label in zip(*plot.get_legend_handles_labels()):
