@@ -13,6 +13,7 @@
 
 #include "src/algorithms/direct/direct_plan.h"
 #include "src/algorithms/pixels/pixels_plan.h"
+#include "src/algorithms/winograd/winograd_plan.h"
 #include "src/base/integer.h"
 #include "src/plan/registry.h"
 #include "tests/support/check.h"
@@ -100,9 +101,18 @@ Tasks TasksOf(const pixels::PixelsPlan& plan) {
                                   plan.column_blocks)})};
 }
 
+// Tiles as if they had one size.
+Tasks TasksOf(const winograd::WinogradPlan& plan) {
+  return {plan.slots, Products({EqualParts(plan.tiles, plan.tile_blocks),
+                                EqualParts(BlockCount(plan.vectors), plan.channel_parts)})};
+}
+
 Tasks TasksOf(const AlgorithmPlan& plan) {
   if (const auto* direct = dynamic_cast<const direct::DirectPlan*>(&plan)) return TasksOf(*direct);
   if (const auto* pixels = dynamic_cast<const pixels::PixelsPlan*>(&plan)) return TasksOf(*pixels);
+  if (const auto* tiles = dynamic_cast<const winograd::WinogradPlan*>(&plan)) {
+    return TasksOf(*tiles);
+  }
   return {};
 }
 

@@ -1,12 +1,11 @@
 // Winograd: refuse, plan, prepare the filter.
-#include "src/kernels/winograd/winograd.h"
-
 #include <algorithm>
 #include <string>
 
 #include "src/algorithms/element_types.h"
 #include "src/algorithms/finite.h"
 #include "src/algorithms/winograd/winograd_plan.h"
+#include "src/base/cache_size.h"
 
 namespace dgrad {
 namespace winograd {
@@ -54,6 +53,7 @@ double PredictCycles(const PlanContext& context, const WinogradPlan& plan) {
   constexpr double kMoved = 1.5;      // an element that is converted or packed
   constexpr double kTransform = 4.0;  // a vector of one point, in or out, both passes
   constexpr double kFilter = 5.0;     // a vector of one point of the filter
+  constexpr double kFlush = 8.0;      // terms that the end of a partial sum is worth
   const Problem& p = plan.problem;
   const double points = static_cast<double>(p.batch) *
                         static_cast<double>(plan.rows.total_points()) *
@@ -63,8 +63,15 @@ double PredictCycles(const PlanContext& context, const WinogradPlan& plan) {
   // Tiles of one vector leave the multipliers waiting; so do few of them.
   const double width = plan.vectors == 1 ? 0.65 : 0.85;
   const double rows = std::min(1.0, (static_cast<double>(plan.tiles) + 4) / 12);
-  double cycles = points * static_cast<double>(p.out_channels) * out_vectors / width / rows;
-  cycles += kTransform * points * (in_vectors + out_vectors);
+  const double terms =
+      static_cast<double>(p.out_channels) + kFlush * static_cast<double>(plan.piece_count());
+  double cycles = points * terms * out_vectors / width / rows;
+  // Products of many phases overflow the second cache.
+  const int64_t m_bytes =
+      SaturatingMultiply(plan.planes() * plan.phases() * plan.WidestBlock() * plan.compute_size,
+                         std::min(plan.tiles, kGoodTiles));
+  const double out = m_bytes > GetCacheSizes().l2 ? 2.5 * kTransform : kTransform;
+  cycles += points * (kTransform * in_vectors + out * out_vectors);
   const double filter_times =
       plan.shared_filter ? 1.0 : static_cast<double>(CeilDivide(plan.tiles, kMostTiles));
   cycles +=

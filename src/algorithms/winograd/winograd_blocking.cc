@@ -10,8 +10,7 @@
 namespace dgrad::winograd {
 namespace {
 
-constexpr int64_t kGoodTiles = 56;   // per block: four register tiles a plane
-constexpr int64_t kLeastPart = 128;  // result channels, so that V may be made anew for each part
+constexpr int64_t kMostShared = int64_t{12} << 20;  // bytes of a transformed filter that is kept
 
 SlotLayout LayOut(const WinogradPlan& plan, int64_t block_tiles) {
   const Problem& p = plan.problem;
@@ -49,6 +48,26 @@ SlotLayout LayOut(const WinogradPlan& plan, int64_t block_tiles) {
   return layout;
 }
 
+// Cycles of one task on a block of `tiles` tiles and one of `parts` parts of the channels.
+double TaskCycles(const WinogradPlan& plan, int64_t tiles, int64_t parts) {
+  constexpr double kTransform = 4.0;  // a vector of one point
+  constexpr double kFilter = 5.0;
+  constexpr double kCall = 20000;
+  const Problem& p = plan.problem;
+  const auto planes = static_cast<double>(plan.planes());
+  const auto terms = static_cast<double>(p.out_channels);
+  const double in_vectors = terms / plan.lanes;
+  const double out_vectors =
+      static_cast<double>(plan.phases() * CeilDivide(BlockCount(plan.vectors), parts)) *
+      static_cast<double>(plan.vectors) / static_cast<double>(BlockCount(plan.vectors));
+  // A register tile of few rows leaves the multipliers waiting.
+  const double rows = std::max(static_cast<double>(tiles), 8.0);
+  return planes * (rows * terms * out_vectors +
+                   kTransform * static_cast<double>(tiles) * (in_vectors + out_vectors) +
+                   (plan.shared_filter ? 0 : kFilter * terms * out_vectors)) +
+         kCall;
+}
+
 }  // namespace
 
 Status ChooseBlocking(const PlanContext& context, WinogradPlan* plan) {
@@ -56,56 +75,59 @@ Status ChooseBlocking(const PlanContext& context, WinogradPlan* plan) {
   const int64_t l2 = GetCacheSizes().l2;
   const int64_t size = plan->compute_size;
   plan->chunk = std::min<int64_t>(kChunkVectors * plan->lanes, plan->terms_pitch);
-  const int64_t channel_blocks = BlockCount(plan->vectors);
 
   // Tiles of a block: V and M in the second cache if that leaves enough of them.
   const int64_t tile_bytes =
       plan->planes() * (p.out_channels + plan->phases() * plan->WidestBlock()) * size;
-  int64_t wanted = std::clamp(l2 / 2 / tile_bytes, kGoodTiles, kMostTiles);
+  int64_t most_tiles = std::clamp(l2 / 2 / tile_bytes, kGoodTiles, kMostTiles);
   // The filter of all channels is made once if that is cheap to keep.
   plan->shared_filter_bytes = SaturatingMultiply(plan->planes() * plan->phases() * p.out_channels,
                                                  plan->vectors * plan->lanes * size);
-  const int64_t most_shared = std::min(GetCacheSizes().l3 / 2, context.workspace_limit / 2);
-  plan->shared_filter = plan->tiles > wanted && plan->shared_filter_bytes <= most_shared;
+  plan->shared_filter =
+      plan->tiles > most_tiles &&
+      plan->shared_filter_bytes <= std::min(kMostShared, context.workspace_limit / 2);
   if (!plan->shared_filter) {
     plan->shared_filter_bytes = 0;
-    wanted = kMostTiles;
+    most_tiles = kMostTiles;
   }
-  const auto set_blocks = [&](int64_t most) {
-    plan->tile_blocks = CeilDivide(plan->tiles, most);
-    plan->block_tiles = CeilDivide(plan->tiles, plan->tile_blocks);
-    plan->layout = LayOut(*plan, plan->block_tiles);
-  };
-  set_blocks(wanted);
-
-  // Enough tasks for all threads: first by channels, as long as V costs little, then by tiles.
-  const int64_t tasks_wanted = context.threads > 1 ? 3 * int64_t{context.threads} : 1;
-  const int64_t most_parts =
-      std::max<int64_t>(1, std::min(channel_blocks, p.in_channels * plan->phases() / kLeastPart));
-  while (plan->tile_blocks * plan->channel_parts < tasks_wanted &&
-         plan->channel_parts * 2 <= most_parts) {
-    plan->channel_parts *= 2;
-  }
-  while (plan->tile_blocks * plan->channel_parts < tasks_wanted && plan->block_tiles >= 28) {
-    set_blocks(CeilDivide(plan->block_tiles, 2));
-  }
-
   const int64_t available =
       context.workspace_limit - RoundUp(plan->shared_filter_bytes, 64) - kAlignmentSlack;
-  while (plan->layout.bytes > available) {
-    if (plan->block_tiles == 1) {
-      return OutOfMemory(
-          "workspace_limit is " + std::to_string(context.workspace_limit) +
-          " bytes; the winograd algorithm needs " +
-          std::to_string(plan->shared_filter_bytes + plan->layout.bytes + kAlignmentSlack));
-    }
-    set_blocks(CeilDivide(plan->block_tiles, 2));
+  if (LayOut(*plan, 1).bytes > available) {
+    return OutOfMemory(
+        "workspace_limit is " + std::to_string(context.workspace_limit) +
+        " bytes; the winograd algorithm needs " +
+        std::to_string(plan->shared_filter_bytes + LayOut(*plan, 1).bytes + kAlignmentSlack));
   }
-  const int64_t tasks = SaturatingMultiply(plan->tile_blocks, plan->channel_parts);
-  plan->slots = p.multiply_adds() < 1e6
-                    ? 1
-                    : static_cast<int>(std::min<int64_t>(
-                          {context.threads, tasks, available / plan->layout.bytes}));
+
+  // The grid whose last task ends first. Parts of the channels make V anew each; blocks of fewer
+  // tiles make the filter anew, or read it again.
+  double best = 0;
+  const auto consider = [&](int64_t tile_blocks, int64_t parts) {
+    const int64_t block_tiles = CeilDivide(plan->tiles, tile_blocks);
+    const int64_t bytes = LayOut(*plan, block_tiles).bytes;
+    if (bytes > available) return;
+    const int64_t tasks = SaturatingMultiply(tile_blocks, parts);
+    const int64_t slots = std::min<int64_t>({context.threads, tasks, available / bytes});
+    const double cycles =
+        static_cast<double>(CeilDivide(tasks, slots)) * TaskCycles(*plan, block_tiles, parts);
+    if (best != 0 && cycles >= best) return;
+    best = cycles;
+    plan->tile_blocks = tile_blocks;
+    plan->block_tiles = block_tiles;
+    plan->channel_parts = parts;
+    plan->slots = static_cast<int>(slots);
+  };
+  for (int64_t parts = 1; parts <= BlockCount(plan->vectors); parts *= 2) {
+    for (int64_t tiles = most_tiles; tiles > 0; tiles /= 2) {
+      const int64_t blocks = CeilDivide(plan->tiles, tiles);
+      consider(blocks, parts);
+      // As many as whole rounds of all threads take.
+      const int64_t rounds = CeilDivide(blocks * parts, context.threads);
+      consider(std::min(plan->tiles, CeilDivide(rounds * context.threads, parts)), parts);
+    }
+  }
+  plan->layout = LayOut(*plan, plan->block_tiles);
+  if (p.multiply_adds() < 1e6) plan->slots = 1;
   plan->workspace_bytes = std::max(
       RoundUp(plan->shared_filter_bytes, 64) + plan->slots * plan->layout.bytes + kAlignmentSlack,
       plan->fallback->workspace_bytes);

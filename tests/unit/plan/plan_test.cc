@@ -242,7 +242,7 @@ TEST(PlanTest, ExplainNamesTheChoiceAndTheOthers) {
                            "workspace", "tasks", "tiles"}) {
     EXPECT_NE(strict.find(word), std::string::npos) << strict;
   }
-  const std::string fast = MakePlan("h8w8c16_k3x3_oc16_p1,1,1,1")->Explain();
+  const std::string fast = MakePlan("h28w28c64_k3x3_oc64_p1,1,1,1")->Explain();
   for (const char* word : {"algorithm: winograd", "not direct: predicted", "F(4,3)"}) {
     EXPECT_NE(fast.find(word), std::string::npos) << fast;
   }
