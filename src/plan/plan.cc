@@ -16,7 +16,7 @@ namespace {
 
 // Without a limit of the caller's, blocking aims below this and goes beyond only where nothing
 // smaller works.
-constexpr int64_t kUsualWorkspace = int64_t{192} << 20;
+constexpr int64_t kUsualWorkspace = int64_t{32} << 20;
 // Plans of many phases are large; what the cache holds stays below 128 MiB.
 constexpr int64_t kMostRemembered = int64_t{1} << 20;
 

@@ -128,7 +128,8 @@ TEST(LargeValuesTest, AreComputedByDirectSums) {
 }
 
 TEST(SignedZeroTest, SumsBeginAtPlusZero) {
-  for (const char* text : {"h4w20c20_k1x1_oc1", "h4w20c2_k1x1_oc1", "h4w20c20_k1x1_oc20_g20"}) {
+  for (const char* text : {"h4w20c20_k1x1_oc1", "h4w20c2_k1x1_oc1", "h4w20c20_k1x1_oc20_g20",
+                           "h12w20c40_k3x3_oc64_p1,1,1,1"}) {
     const Problem p = Parse(text);
     Tensor filter(p.dtype, p.filter_elements());
     Tensor out_backprop(p.dtype, p.out_backprop_elements());

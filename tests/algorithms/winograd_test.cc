@@ -51,6 +51,16 @@ TEST_P(WinogradTest, StaysWithinTheBound) {
   }
 }
 
+// Filters beyond the second cache, which one-shot calls pack task by task.
+TEST(LargeFilterTest, OneShotCallsGiveTheSameBits) {
+  for (const char* problem :
+       {"h6w7c330_k3x3_oc256_p1,1,1,1", "h6w7c330_k3x3_oc256_p1,1,1,1_bf16",
+        "n2_h6w5c144_k4x4_oc300_s2x2_p1,1,1,1", "h4w5c200_k3x3_oc200_p1,1,1,1_nchw_f64"}) {
+    CheckEverywhere(problem, "winograd", Fill::kReal);
+    if (HasFatalFailure()) return;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, WinogradTest, ::testing::Values("f16", "bf16", "f32", "f64"),
                          [](const auto& type) { return std::string(type.param); });
 

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "src/algorithms/element_types.h"
-#include "src/algorithms/finite.h"
 #include "src/algorithms/winograd/winograd_plan.h"
 #include "src/base/cache_size.h"
 
@@ -109,7 +108,7 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   plan->compute_size = ComputeSizeOf(problem.dtype);
   plan->vectors = CeilDivide(problem.in_channels, plan->lanes);
   plan->terms_pitch = RoundUp(plan->longest_piece(), plan->lanes);
-  plan->packed_filter_bytes = kHeaderBytes + plan->fallback->packed_filter_bytes;
+  plan->packed_filter_bytes = plan->fallback->packed_filter_bytes;
   DGRAD_RETURN_IF_ERROR(ChooseBlocking(context, plan.get()));
   plan->footprint_bytes =
       plan->fallback->footprint_bytes +
@@ -124,12 +123,7 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
 
 Status WinogradPlan::PrepareFilter(const void* filter, void* packed, Executor& executor,
                                    const Control& control) const {
-  const bool all = WithElementTypes(problem.dtype, [&](auto storage, auto) {
-    return AllFinite(static_cast<const decltype(storage)*>(filter), problem.filter_elements());
-  });
-  static_cast<Header*>(packed)->finite = all ? 1 : 0;
-  return fallback->PrepareFilter(filter, static_cast<std::byte*>(packed) + kHeaderBytes, executor,
-                                 control);
+  return fallback->PrepareFilter(filter, packed, executor, control);
 }
 
 std::string WinogradPlan::Describe() const {

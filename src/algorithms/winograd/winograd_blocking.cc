@@ -29,6 +29,7 @@ SlotLayout LayOut(const WinogradPlan& plan, int64_t block_tiles) {
   part(&layout.v, plan.piece_count() * plan.planes() * plane(plan.terms_pitch) * size);
   part(&layout.m, phase_planes * plane(width) * size);
   part(&layout.u, plan.shared_filter ? 0 : phase_planes * plan.longest_piece() * width * size);
+  part(&layout.filter, plan.packs_in_run ? plan.taps_total() * p.out_channels * width * size : 0);
   // The strip of the input, lines of the output or pieces of the filter, one after the other; then
   // a line of zeros or of what nobody wants.
   const int64_t raw = plan.converts_in ? plan.rows.points() * run_columns * plan.chunk : 0;
@@ -126,11 +127,18 @@ Status ChooseBlocking(const PlanContext& context, WinogradPlan* plan) {
       consider(std::min(plan->tiles, CeilDivide(rounds * context.threads, parts)), parts);
     }
   }
+  // One-shot calls whose tasks do not share channels pack those they have: the packed filter then
+  // stays in cache.
+  if (!context.filter_packed && !plan->shared_filter && plan->tile_blocks == 1 &&
+      plan->packed_filter_bytes > l2) {
+    plan->packs_in_run = true;
+    const int64_t bytes = LayOut(*plan, plan->block_tiles).bytes;
+    plan->packs_in_run = bytes * plan->slots <= available;
+  }
   plan->layout = LayOut(*plan, plan->block_tiles);
   if (p.multiply_adds() < 1e6) plan->slots = 1;
-  plan->workspace_bytes = std::max(
-      RoundUp(plan->shared_filter_bytes, 64) + plan->slots * plan->layout.bytes + kAlignmentSlack,
-      plan->fallback->workspace_bytes);
+  plan->workspace_bytes =
+      RoundUp(plan->shared_filter_bytes, 64) + plan->slots * plan->layout.bytes + kAlignmentSlack;
   return {};
 }
 

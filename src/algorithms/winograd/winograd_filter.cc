@@ -21,7 +21,7 @@ Piece PieceAt(const WinogradPlan& plan, int64_t index) {
 }
 
 template <typename T>
-void TransformFilter(const WinogradPlan& plan, const T* packed, Block block, int64_t phase,
+void TransformFilter(const WinogradPlan& plan, const T* taps, Block block, int64_t phase,
                      const Piece& piece, T* scratch, T* to) {
   const kernels::WinogradFamily<T>& family = kernels::Winograd<T>(plan.isa);
   const direct::DirectPlan& source = *plan.fallback;
@@ -36,15 +36,12 @@ void TransformFilter(const WinogradPlan& plan, const T* packed, Block block, int
   }
   const Phase& row_phase = source.row_phases[rows.phase];
   const direct::ColumnGroup& group = source.column_groups[columns.phase];
-  const T* const base =
-      packed + source.PackedOffset(0, rows.phase, group) +
-      block.first * plan.lanes * row_phase.taps * group.phase.taps * plan.problem.out_channels;
   T* const zeros = scratch;
   std::fill(zeros, zeros + std::min(kFilterStep, elements), T{});
   T* const lines = scratch + kFilterStep;  // [row point][column tap][element]
   const auto tap = [&](int i, int j) -> const T* {
     if (rows.tap[i] < 0 || columns.tap[j] < 0) return nullptr;
-    return base + (piece.chunk_begin * row_phase.taps * group.phase.taps +
+    return taps + (piece.chunk_begin * row_phase.taps * group.phase.taps +
                    (rows.tap[i] * group.phase.taps + columns.tap[j]) * piece.chunk_count +
                    piece.begin - piece.chunk_begin) *
                       width;

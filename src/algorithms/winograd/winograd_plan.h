@@ -9,11 +9,13 @@
 // A plane is a pair of points, of rows and columns. V, a block's M and U are sized for the caches.
 // Phases of a stride share V.
 //
-// The packed filter is that of the direct algorithm, behind a header: it is a fourth of the
-// transformed one, and the direct algorithm computes what Winograd can't: everything if the filter
-// is not finite, else the tiles whose results are not. The transformed filter is made in each run,
-// once for all tasks where it is small, else by each task for itself: that costs some 4 terms more
-// per sum over the tiles of a block.
+// The packed filter is that of the direct algorithm, a fourth of the transformed one. The
+// transformed filter is made in each run, once for all tasks where it is small, else by each task
+// for itself: that costs some 4 terms more per sum over the tiles of a block.
+//
+// Results that are not finite are computed again, by direct sums in the direct algorithm's order:
+// values that are not finite spread over whole tiles, and transforms overflow where sums do not. A
+// filter value that is not finite shows in all tiles, since most points see all taps.
 #ifndef DGRAD_ALGORITHMS_WINOGRAD_WINOGRAD_PLAN_H_
 #define DGRAD_ALGORITHMS_WINOGRAD_WINOGRAD_PLAN_H_
 
@@ -36,11 +38,6 @@ inline constexpr int64_t kGoodTiles = 56;    // of a block: four register tiles 
 inline constexpr int64_t kMostTiles = 112;   // of a block: beyond, nothing is gained
 inline constexpr int64_t kRunTiles = 16;     // neighbours that are transformed together
 inline constexpr int64_t kChunkVectors = 4;  // of channels transformed together
-inline constexpr int64_t kHeaderBytes = 64;  // of the packed filter: a Header
-
-struct Header {
-  int64_t finite;  // 0: the direct algorithm computes all
-};
 
 // Where the taps of one phase of an axis stand in the direct algorithm's phases.
 struct TapPlaces {
@@ -50,7 +47,7 @@ struct TapPlaces {
 
 // Where the parts of a slot's scratch begin, bytes; each on a 64-byte boundary.
 struct SlotLayout {
-  int64_t v = 0, m = 0, u = 0, strip = 0, window = 0, staging = 0;
+  int64_t v = 0, m = 0, u = 0, filter = 0, strip = 0, window = 0, staging = 0;
   int64_t offsets = 0, steps = 0, runs = 0;
   int64_t bytes = 0;
 };
@@ -96,6 +93,8 @@ struct WinogradPlan : AlgorithmPlan {
                        const Control& control) const override;
   Status Run(const void* out_backprop, const void* packed, void* in_backprop, void* workspace,
              Executor& executor, const Control& control) const override;
+  Status RunUnpacked(const void* out_backprop, const void* filter, void* in_backprop,
+                     void* workspace, Executor& executor, const Control& control) const override;
 
   int64_t phases() const { return int64_t{rows.phases()} * columns.phases(); }
   int64_t planes() const { return int64_t{rows.points()} * columns.points(); }
@@ -110,6 +109,14 @@ struct WinogradPlan : AlgorithmPlan {
   }
   int64_t piece_count() const { return fallback->term_chunks * pieces_per_chunk(); }
   int64_t longest_piece() const { return CeilDivide(problem.out_channels, piece_count()); }
+  // Taps of all phases together, and of the column groups before one.
+  int64_t taps_total() const {
+    const direct::ColumnGroup& last = fallback->column_groups.back();
+    return fallback->row_taps_total * (column_taps_before(last) + last.phase.taps);
+  }
+  int64_t column_taps_before(const direct::ColumnGroup& group) const {
+    return group.packed_before / vectors;
+  }
   // Elements of U before (block, phase); a block's phases and pieces follow each other.
   int64_t FilterOffset(Block block, int64_t phase) const {
     const int64_t columns_before = block.first * lanes * phases() + block.count * lanes * phase;
@@ -129,13 +136,13 @@ struct Piece {
 };
 Piece PieceAt(const WinogradPlan& plan, int64_t index);
 
-// U of one block of channels, phase and piece: [plane][term][width]. `packed` is the direct
-// algorithm's packed filter; scratch holds kFilterScratch elements.
+// U of one block of channels, phase and piece: [plane][term][width]. `taps` is the direct
+// algorithm's packed filter of the block and the phase; scratch holds kFilterScratch elements.
 inline constexpr int64_t kFilterStep = 512;  // elements at a time
 inline constexpr int64_t kFilterScratch =
     (kernels::kMaxPoints * kernels::kMaxTaps + 1) * kFilterStep;
 template <typename T>
-void TransformFilter(const WinogradPlan& plan, const T* packed, Block block, int64_t phase,
+void TransformFilter(const WinogradPlan& plan, const T* taps, Block block, int64_t phase,
                      const Piece& piece, T* scratch, T* to);
 extern template void TransformFilter(const WinogradPlan&, const float*, Block, int64_t,
                                      const Piece&, float*, float*);

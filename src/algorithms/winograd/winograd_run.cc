@@ -3,6 +3,7 @@
 #include <span>
 #include <type_traits>
 
+#include "src/algorithms/direct/pack_block.h"
 #include "src/algorithms/element_types.h"
 #include "src/algorithms/steps.h"
 #include "src/algorithms/tensor_mover.h"
@@ -19,8 +20,9 @@ using kernels::kMaxPoints;
 template <typename S, typename T>
 class Runner {
  public:
-  Runner(const WinogradPlan& plan, const void* out_backprop, const void* packed, void* in_backprop,
-         void* workspace)
+  // Either packed or filter is null.
+  Runner(const WinogradPlan& plan, const void* out_backprop, const void* packed, const void* filter,
+         void* in_backprop, void* workspace)
       : plan_(plan),
         p_(plan.problem),
         family_(kernels::Winograd<T>(plan.isa)),
@@ -29,7 +31,8 @@ class Runner {
         convert_(kernels::Convert(plan.isa)),
         transpose_(kernels::Transpose<T>(plan.isa)),
         source_(static_cast<const S*>(out_backprop)),
-        packed_(reinterpret_cast<const T*>(static_cast<const std::byte*>(packed) + kHeaderBytes)),
+        packed_(static_cast<const T*>(packed)),
+        filter_(static_cast<const S*>(filter)),
         result_(static_cast<S*>(in_backprop)),
         shared_filter_(static_cast<T*>(workspace)),
         slots_(static_cast<std::byte*>(workspace) + RoundUp(plan.shared_filter_bytes, 64)) {}
@@ -46,7 +49,7 @@ class Runner {
  private:
   // Parts of a slot's scratch.
   struct Scratch {
-    T *v, *m, *u, *strip, *window, *staging;
+    T *v, *m, *u, *filter, *strip, *window, *staging;
     int64_t* offsets;
     kernels::GemmStep* steps;
     TileRun* runs;
@@ -61,9 +64,8 @@ class Runner {
       index /= plan_.piece_count();
       const Block block = BlockAt(plan_.vectors, index / plan_.phases());
       const int64_t phase = index % plan_.phases();
-      TransformFilter(plan_, packed_, block, phase, piece,
-                      At(slots_ + slot * plan_.layout.bytes).strip,
-                      SharedFilter(block, phase, piece));
+      MakeU(block, phase, piece, At(slots_ + slot * plan_.layout.bytes),
+            SharedFilter(block, phase, piece));
     });
   }
 
@@ -78,6 +80,7 @@ class Runner {
     return {part(l.v),
             part(l.m),
             part(l.u),
+            part(l.filter),
             part(l.strip),
             part(l.window),
             part(l.staging),
@@ -98,11 +101,46 @@ class Runner {
     const int64_t last = PartBegin(blocks, plan_.channel_parts, part + 1);
     for (int64_t b = PartBegin(blocks, plan_.channel_parts, part); b < last; ++b) {
       const Block block = BlockAt(plan_.vectors, b);
+      if (filter_ != nullptr) PackBlock(block, scratch.filter);
       for (int64_t i = 0; i < plan_.piece_count(); ++i) {
         Multiply(runs, end - begin, block, i, scratch);
       }
       for (const TileRun& run : runs) TransformOutput(run, block, scratch);
     }
+  }
+
+  // The direct algorithm's packed filter of a block: [row phase][column group].
+  void PackBlock(Block block, T* to) const {
+    const direct::DirectPlan& direct = *plan_.fallback;
+    for (int64_t a = 0; a < static_cast<int64_t>(direct.row_phases.size()); ++a) {
+      for (const direct::ColumnGroup& group : direct.column_groups) {
+        direct::PackBlock(direct, filter_, 0, direct.row_phases[a], group, block,
+                          to + BlockOffset(block, a, group));
+      }
+    }
+  }
+  int64_t BlockOffset(Block block, int64_t row_phase, const direct::ColumnGroup& group) const {
+    const direct::DirectPlan& direct = *plan_.fallback;
+    const int64_t taps =
+        direct.row_taps_before[row_phase] * plan_.taps_total() / direct.row_taps_total +
+        direct.row_phases[row_phase].taps * plan_.column_taps_before(group);
+    return taps * p_.out_channels * block.count * plan_.lanes;
+  }
+  const T* TapsOf(Block block, int64_t row_phase, const direct::ColumnGroup& group,
+                  const T* block_filter) const {
+    const direct::DirectPlan& direct = *plan_.fallback;
+    if (filter_ != nullptr) return block_filter + BlockOffset(block, row_phase, group);
+    return packed_ + direct.PackedOffset(0, row_phase, group) +
+           direct.BlockElements(row_phase, group, block.first);
+  }
+  // U of a phase and a piece.
+  void MakeU(Block block, int64_t phase, const Piece& piece, const Scratch& scratch, T* to) const {
+    const int64_t a = plan_.row_taps[phase / plan_.columns.phases()].phase;
+    const int64_t b = plan_.column_taps[phase % plan_.columns.phases()].phase;
+    const T* const taps = a < 0 || b < 0
+                              ? nullptr
+                              : TapsOf(block, a, plan_.fallback->column_groups[b], scratch.filter);
+    TransformFilter(plan_, taps, block, phase, piece, scratch.strip, to);
   }
 
   // M and U of a phase.
@@ -288,8 +326,7 @@ class Runner {
                 const Scratch& scratch) const {
     const Piece piece = PieceAt(plan_, piece_index);
     for (int64_t phase = 0; phase < plan_.phases() && !plan_.shared_filter; ++phase) {
-      TransformFilter(plan_, packed_, block, phase, piece, scratch.strip,
-                      UOf(scratch, block, phase, piece));
+      MakeU(block, phase, piece, scratch, UOf(scratch, block, phase, piece));
     }
     const int64_t width = block.count * plan_.lanes;
     const kernels::GemmStep step = {0, 0, static_cast<int32_t>(piece.count), 1};
@@ -574,8 +611,7 @@ class Runner {
     kernels::GemmCall<T> call{};
     call.a = scratch.window + i * line + j * pixel;
     call.a_offsets = &offset;
-    call.b = packed_ + direct.PackedOffset(0, static_cast<int64_t>(a), group) +
-             block.first * plan_.lanes * row_taps.taps * group.phase.taps * p_.out_channels;
+    call.b = TapsOf(block, static_cast<int64_t>(a), group, scratch.filter);
     call.out = to;
     call.out_offsets = &offset;
     call.steps = scratch.steps;
@@ -597,28 +633,37 @@ class Runner {
   const kernels::TransposeKernel<T> transpose_;
   const S* const source_;
   const T* const packed_;
+  const S* const filter_;
   S* const result_;
   T* const shared_filter_;
   std::byte* const slots_;
 };
 
+Status RunWith(const WinogradPlan& plan, const void* out_backprop, const void* packed,
+               const void* filter, void* in_backprop, void* workspace, Executor& executor,
+               const Control& control) {
+  return WithElementTypes(plan.problem.dtype, [&](auto storage, auto compute) -> Status {
+    if constexpr (std::is_same_v<decltype(compute), int32_t>) {
+      return Internal("winograd was planned for integers");
+    } else {
+      Runner<decltype(storage), decltype(compute)> runner(plan, out_backprop, packed, filter,
+                                                          in_backprop, workspace);
+      return runner.Run(executor, control);
+    }
+  });
+}
+
 }  // namespace
 
 Status WinogradPlan::Run(const void* out_backprop, const void* packed, void* in_backprop,
                          void* workspace, Executor& executor, const Control& control) const {
-  if (static_cast<const Header*>(packed)->finite == 0) {
-    return fallback->Run(out_backprop, static_cast<const std::byte*>(packed) + kHeaderBytes,
-                         in_backprop, workspace, executor, control);
-  }
-  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) -> Status {
-    if constexpr (std::is_same_v<decltype(compute), int32_t>) {
-      return Internal("winograd was planned for integers");
-    } else {
-      Runner<decltype(storage), decltype(compute)> runner(*this, out_backprop, packed, in_backprop,
-                                                          workspace);
-      return runner.Run(executor, control);
-    }
-  });
+  return RunWith(*this, out_backprop, packed, nullptr, in_backprop, workspace, executor, control);
+}
+
+Status WinogradPlan::RunUnpacked(const void* out_backprop, const void* filter, void* in_backprop,
+                                 void* workspace, Executor& executor,
+                                 const Control& control) const {
+  return RunWith(*this, out_backprop, nullptr, filter, in_backprop, workspace, executor, control);
 }
 
 }  // namespace dgrad::winograd
