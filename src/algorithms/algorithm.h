@@ -58,6 +58,8 @@ extern const Algorithm kDirect;   // any problem
 extern const Algorithm kGrouped;  // more than one group, depthwise included
 // Of pixels/: vectors of pixels.
 extern const Algorithm kPixels;  // one group, few result channels
+// Of taps/: all taps as the columns of one product.
+extern const Algorithm kTaps;  // one group, few result channels, columns not dilated
 
 }  // namespace dgrad
 

@@ -1,0 +1,216 @@
+// Taps as columns: refuse, plan, prepare the filter. taps_run.cc has the rest.
+#include "src/kernels/taps/taps.h"
+
+#include "src/algorithms/blocks.h"
+#include "src/algorithms/taps/taps_plan.h"
+#include "src/base/cache_size.h"
+#include "src/base/half.h"
+#include "src/base/integer.h"
+#include "src/threads/partition.h"
+
+namespace dgrad {
+namespace taps {
+namespace {
+
+int LanesOf(DType dtype, Isa isa) {
+  switch (dtype) {
+    case DType::kF64:
+      return kernels::Taps<double>(isa).lanes;
+    case DType::kI32:
+      return kernels::Taps<int32_t>(isa).lanes;
+    default:
+      return kernels::Taps<float>(isa).lanes;
+  }
+}
+
+std::string Refuse(const Problem& problem, const PlanContext&) {
+  if (problem.groups != 1) return "it serves one group";
+  if (problem.in_channels > kMostChannels) {
+    return "it serves at most " + std::to_string(kMostChannels) + " channels of in_backprop";
+  }
+  if (problem.in_backprop_elements() == 0 || problem.out_backprop_elements() == 0 ||
+      problem.filter_elements() == 0) {
+    return "a tensor is empty";
+  }
+  if (problem.columns.dilation != 1) return "the columns are dilated";
+  const int64_t most = kMostColumns / problem.in_channels;
+  if (problem.rows.taps > most / problem.columns.taps) {
+    return "it serves at most " + std::to_string(kMostColumns) + " taps times channels";
+  }
+  if (problem.columns.stride > kMostColumns) {
+    return "it serves column strides of at most " + std::to_string(kMostColumns);
+  }
+  return {};
+}
+
+// Rows of out_backprop that `rows` consecutive rows of in_backprop read at most.
+int64_t ReadRows(const Axis& axis, int64_t rows) {
+  const int64_t reach = (axis.taps - 1) * axis.dilation;
+  return std::min(axis.out, FloorDivide(rows - 1 + reach, axis.stride) + 1);
+}
+
+void SetSlotBytes(TapsPlan* plan) {
+  const Problem& p = plan->problem;
+  const int64_t slack = kernels::kTapsSlack * plan->compute_size;
+  const auto bytes = [&](int64_t elements) {
+    return RoundUp(elements * plan->compute_size + slack, 64);
+  };
+  plan->ring_bytes = bytes(plan->ring * plan->block_columns() * plan->pitch());
+  plan->line_bytes = plan->converts ? bytes(plan->block_columns() * p.out_channels) : 0;
+  plan->row_bytes = bytes(plan->block_groups() * plan->width);
+  plan->sources_bytes =
+      RoundUp(p.rows.taps * plan->overlap * static_cast<int64_t>(sizeof(void*)), 64);
+  plan->slot_bytes = plan->ring_bytes + plan->line_bytes + plan->row_bytes + plan->sources_bytes;
+}
+
+Status ChooseBlocking(const PlanContext& context, TapsPlan* plan) {
+  const Problem& p = plan->problem;
+  const int64_t l2 = GetCacheSizes().l2;
+  const int64_t available = context.workspace_limit - kAlignmentSlack;
+  SetSlotBytes(plan);
+  // Narrower blocks while their products overflow the cache and the columns read twice stay few.
+  while (plan->group_blocks < plan->groups &&
+         (plan->slot_bytes > available ||
+          (plan->slot_bytes > l2 / 2 && plan->block_groups() >= 8 * plan->overlap))) {
+    plan->group_blocks = std::min(plan->group_blocks * 2, plan->groups);
+    SetSlotBytes(plan);
+  }
+  if (plan->slot_bytes > available) {
+    return OutOfMemory("workspace_limit is " + std::to_string(context.workspace_limit) +
+                       " bytes; the taps algorithm needs " +
+                       std::to_string(plan->slot_bytes + kAlignmentSlack));
+  }
+  // More tasks than threads, while the rows read twice stay few.
+  const int64_t block = plan->ring * p.rows.stride;
+  while (context.threads > 1 &&
+         p.batch * plan->row_blocks * plan->group_blocks < 4 * context.threads &&
+         p.rows.in / (2 * plan->row_blocks) >= 2 * block) {
+    plan->row_blocks *= 2;
+  }
+  const int64_t tasks = p.batch * plan->row_blocks * plan->group_blocks;
+  plan->slots = p.multiply_adds() < 1e6
+                    ? 1
+                    : static_cast<int>(std::min<int64_t>(
+                          {context.threads, tasks, available / plan->slot_bytes}));
+  plan->workspace_bytes = plan->slots * plan->slot_bytes + kAlignmentSlack;
+  return {};
+}
+
+// Cycles of one thread, fitted to measurements.
+double Predict(const TapsPlan& plan) {
+  const Problem& p = plan.problem;
+  const auto pixels = static_cast<double>(p.batch * p.rows.out * p.columns.out);
+  const auto vectors = static_cast<double>(plan.vectors);
+  // What a group of a row is summed from, in vectors of at most the full size.
+  const int64_t parts = CeilDivide(plan.width, plan.lanes);
+  const auto sources = static_cast<double>(p.rows.taps * plan.planes * parts * plan.overlap);
+  const double product = vectors * (static_cast<double>(p.out_channels) / 0.92 + 4);
+  const double sums = sources * 1.1;
+  const double converted = plan.converts ? static_cast<double>(p.out_channels) / 8 : 0;
+  // Rows and columns at the seams of blocks are multiplied twice, in part.
+  const double seams = (1 + 0.5 * static_cast<double>((plan.ring - 1) * (plan.row_blocks - 1)) /
+                                static_cast<double>(p.rows.out)) *
+                       (1 + static_cast<double>((plan.overlap - 1) * (plan.group_blocks - 1)) /
+                                static_cast<double>(p.columns.out));
+  const auto rows = static_cast<double>(p.batch * p.rows.in * plan.planes);
+  return pixels * (product + sums + converted) * seams +
+         0.5 * static_cast<double>(p.in_backprop_elements()) +
+         rows * static_cast<double>(plan.group_blocks) *
+             (40 + static_cast<double>(p.rows.taps * plan.overlap) * 4);
+}
+
+Status MakePlan(const Problem& problem, const PlanContext& context,
+                std::unique_ptr<const AlgorithmPlan>* result) {
+  auto plan = std::make_unique<TapsPlan>();
+  plan->problem = problem;
+  plan->isa = context.isa;
+  plan->converts = problem.dtype == DType::kF16 || problem.dtype == DType::kBF16;
+  plan->compute_size = plan->converts ? 4 : SizeOf(problem.dtype);
+  plan->lanes = LanesOf(problem.dtype, context.isa);
+  const bool nhwc = problem.layout == Layout::kNhwc;
+  plan->planes = nhwc ? 1 : problem.in_channels;
+  plan->inner = nhwc ? problem.in_channels : 1;
+  const Axis& columns = problem.columns;
+  plan->plane_columns = problem.rows.taps * columns.taps * plan->inner;
+  plan->vectors = CeilDivide(plan->planes * plan->plane_columns, plan->lanes);
+  plan->width = columns.stride * plan->inner;
+  plan->overlap = CeilDivide(columns.taps, columns.stride);
+  plan->rest = columns.taps * plan->inner - (plan->overlap - 1) * plan->width;
+  plan->first_group = columns.pad_before / columns.stride;
+  plan->groups = (columns.pad_before + columns.in - 1) / columns.stride + 1 - plan->first_group;
+  plan->chunks = CeilDivide(problem.out_channels, kMaxTerms);
+  plan->ring = ReadRows(problem.rows, 1);
+  plan->packed_filter_bytes =
+      RoundUp(plan->pitch() * problem.out_channels * plan->compute_size, 64);
+  DGRAD_RETURN_IF_ERROR(ChooseBlocking(context, plan.get()));
+  plan->cycles = Predict(*plan);
+  *result = std::move(plan);
+  return {};
+}
+
+float Number(Float16 value) { return ToFloat(value); }
+float Number(BFloat16 value) { return ToFloat(value); }
+template <typename T>
+T Number(T value) {
+  return value;
+}
+
+// [block of vectors][term][column], zeros beyond the last column.
+template <typename S, typename T>
+void Pack(const TapsPlan& plan, const S* filter, T* to) {
+  const Problem& p = plan.problem;
+  const int64_t taps = p.rows.taps * p.columns.taps;
+  const int64_t columns = plan.planes * plan.plane_columns;
+  for (int64_t b = 0; b < BlockCount(plan.vectors); ++b) {
+    const Block block = BlockAt(plan.vectors, b);
+    const int64_t width = block.count * plan.lanes;
+    for (int64_t i = 0; i < width; ++i) {
+      const int64_t column = block.first * plan.lanes + i;
+      if (column >= columns) {
+        for (int64_t k = 0; k < p.out_channels; ++k) to[k * width + i] = T{};
+        continue;
+      }
+      const int64_t row = plan.planes == 1 ? column : column % taps * p.in_channels + column / taps;
+      const S* const from = filter + row * p.out_channels;
+      for (int64_t k = 0; k < p.out_channels; ++k) to[k * width + i] = Number(from[k]);
+    }
+    to += width * p.out_channels;
+  }
+}
+
+}  // namespace
+
+Status TapsPlan::PrepareFilter(const void* filter, void* packed, Executor&, const Control&) const {
+  const auto prepare = [&](auto storage, auto compute) {
+    Pack(*this, static_cast<const decltype(storage)*>(filter),
+         static_cast<decltype(compute)*>(packed));
+    return Status();
+  };
+  switch (problem.dtype) {
+    case DType::kF16:
+      return prepare(Float16{}, float{});
+    case DType::kBF16:
+      return prepare(BFloat16{}, float{});
+    case DType::kF32:
+      return prepare(float{}, float{});
+    case DType::kF64:
+      return prepare(double{}, double{});
+    case DType::kI32:
+      return prepare(int32_t{}, int32_t{});
+  }
+  return Internal("unknown element type");
+}
+
+std::string TapsPlan::Describe() const {
+  return "columns: " + std::to_string(planes * plane_columns) + " taps times channels in " +
+         std::to_string(vectors) + " vectors of " + std::to_string(lanes) +
+         "\ntasks: " + std::to_string(problem.batch) + " image x " + std::to_string(row_blocks) +
+         " row x " + std::to_string(group_blocks) + " column blocks, products of " +
+         std::to_string(ring) + " rows kept\n";
+}
+
+}  // namespace taps
+
+const Algorithm kTaps = {"taps", &taps::Refuse, &taps::MakePlan};
+
+}  // namespace dgrad

@@ -1,0 +1,64 @@
+// The algorithm that multiplies before it moves: one product of out_backprop's pixels by all taps
+// and result channels as columns, whose rows are then added up where they fall in in_backprop.
+//
+// For few result channels: taps times channels fill vectors, out_backprop is read in place, and
+// what is left to add is small beside the product. Every product is one of the definition's, so
+// zeros, Infs and NaNs need no care.
+//
+// Columns are seen in units of the stride, "groups": position w + pad_before lies in group
+// (w + pad_before) / stride, and tap kw of out_backprop's column j in group j + kw / stride. So one
+// row of taps covers `overlap` groups of `width` neighbours in memory, stride * inner, of which the
+// last one may have `rest` only.
+#ifndef DGRAD_ALGORITHMS_TAPS_TAPS_PLAN_H_
+#define DGRAD_ALGORITHMS_TAPS_TAPS_PLAN_H_
+
+#include <cstdint>
+#include <string>
+
+#include "src/algorithms/algorithm.h"
+
+namespace dgrad::taps {
+
+inline constexpr int64_t kMostChannels = 8;    // of the result
+inline constexpr int64_t kMostColumns = 8192;  // of the product
+inline constexpr int64_t kMaxTerms = 256;      // of a partial sum
+
+struct TapsPlan : AlgorithmPlan {
+  Problem problem;
+  Isa isa = Isa::kScalar;
+  int slots = 1;
+
+  // Columns of the product: [plane][row tap][column tap][inner], then rounded up to whole vectors.
+  // NHWC has its channels as `inner`, NCHW as planes.
+  int64_t planes = 1, inner = 1;
+  int64_t plane_columns = 1, vectors = 1;
+  int64_t width = 1, overlap = 1, rest = 1;
+  int64_t groups = 1, first_group = 0;  // that in_backprop's columns lie in
+  int64_t chunks = 1;                   // of terms
+
+  int64_t compute_size = 4;
+  int lanes = 1;
+  bool converts = false;  // rows of out_backprop are converted before they are multiplied
+
+  // The grid of tasks, and the scratch of a slot in bytes. Products of `ring` rows are kept.
+  int64_t row_blocks = 1, group_blocks = 1, ring = 1;
+  int64_t ring_bytes = 0, line_bytes = 0, row_bytes = 0, sources_bytes = 0, slot_bytes = 0;
+
+  std::string Describe() const override;
+  Status PrepareFilter(const void* filter, void* packed, Executor& executor,
+                       const Control& control) const override;
+  Status Run(const void* out_backprop, const void* packed, void* in_backprop, void* workspace,
+             Executor& executor, const Control& control) const override;
+
+  int64_t pitch() const { return vectors * lanes; }  // of a product's rows, elements
+  // Most groups of a block, and most columns of out_backprop that it reads.
+  int64_t block_groups() const { return (groups + group_blocks - 1) / group_blocks; }
+  int64_t block_columns() const {
+    const int64_t reach = block_groups() + overlap - 1;
+    return reach < problem.columns.out ? reach : problem.columns.out;
+  }
+};
+
+}  // namespace dgrad::taps
+
+#endif  // DGRAD_ALGORITHMS_TAPS_TAPS_PLAN_H_

@@ -1,0 +1,44 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/check.h"
+
+namespace dgrad::testing {
+namespace {
+
+constexpr const char* kGeometries[] = {
+    "h4w5c2_k3x2_oc3",
+    "n2_h30w33c3_k7x7_oc20_s2x2_p3,3,3,3",
+    "h30w30c1_k9x9_oc5_s3x3_p4,4,4,4",
+    "n3_h16w18c3_k4x4_oc33_s2x2_p1,1,1,1",
+    "h20w300c1_k2x2_oc17_s2x2",
+    "h9w11c4_k3x3_oc16_psame",
+    "h29w19c5_k3x3_oc40_p2,2,1,1_d2x1",
+    "h12w40c8_k1x1_oc8_s3x2",  // gaps
+    "h40w61c2_k3x5_oc300_s2x3_p1,0,2,1",
+    "h21w17c7_k5x2_oc3_s2x5_p4,4,6,6_d3x1",  // rows without taps; borders beyond all taps
+    "h3w600c1_k1x3_oc2_p0,0,1,1",
+    "h2w3c1_k5x7_oc9_p4,4,6,6",  // taps reach further than the image
+    "n2_h1w700c1_k1x64_oc1_s1x16_p0,0,24,24",
+    "h5w9000c1_k3x3_oc2_p1,1,1,1",  // blocks of columns
+};
+
+class TapsTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(TapsTest, MatchesTheDefinition) {
+  for (const char* geometry : kGeometries) {
+    for (const char* layout : {"nhwc", "nchw"}) {
+      const std::string problem = std::string(geometry) + "_" + layout + "_" + GetParam();
+      CheckEverywhere(problem, "taps", Fill::kIntegers);
+      CheckEverywhere(problem, "taps", Fill::kReal);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, TapsTest, ::testing::Values("f16", "bf16", "f32", "f64", "i32"),
+                         [](const auto& type) { return std::string(type.param); });
+
+}  // namespace
+}  // namespace dgrad::testing
