@@ -75,6 +75,49 @@ TYPED_TEST(TapsKernelsTest, Product) {
   }
 }
 
+TYPED_TEST(TapsKernelsTest, Dots) {
+  using T = TypeParam;
+  for (const Isa isa : UsableIsas()) {
+    const auto& family = kernels::Taps<T>(isa);
+    if (family.dot_rows == 0) continue;
+    for (int64_t terms = 1; terms <= 3 * family.lanes; ++terms) {
+      const int64_t pitch = (terms + family.lanes - 1) / family.lanes * family.lanes;
+      for (int64_t rows = 1; rows <= 9; ++rows) {
+        for (const int64_t a_row : {terms, terms + 3}) {
+          // Nothing behind the last row's last term is read: it would fail under a sanitizer.
+          const std::vector<T> a = Small<T>(4, (rows - 1) * a_row + terms);
+          std::vector<T> b = Small<T>(5, kernels::kTapsDots * pitch);
+          for (int64_t c = 0; c < kernels::kTapsDots; ++c) {
+            for (int64_t k = terms; k < pitch; ++k) b[static_cast<size_t>(c * pitch + k)] = T{0};
+          }
+          const int64_t written =
+              (rows + family.dot_rows - 1) / family.dot_rows * family.dot_rows * kernels::kTapsDots;
+          std::vector<T> out(static_cast<size_t>(written + 1), T{9});
+          kernels::TapsDotsCall<T> call;
+          call.a = a.data();
+          call.a_row = a_row;
+          call.b = b.data();
+          call.terms = terms;
+          call.rows = rows;
+          call.out = out.data();
+          call.ahead = 1000000;
+          family.dots(call);
+          for (int64_t i = 0; i < rows * kernels::kTapsDots; ++i) {
+            T want{0};
+            for (int64_t k = 0; k < terms; ++k) {
+              want += a[static_cast<size_t>(i / kernels::kTapsDots * a_row + k)] *
+                      b[static_cast<size_t>(i % kernels::kTapsDots * pitch + k)];
+            }
+            ASSERT_EQ(out[static_cast<size_t>(i)], want)
+                << Name(isa) << " terms " << terms << ", rows " << rows << ", element " << i;
+          }
+          ASSERT_EQ(out.back(), T{9});
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(TapsKernelsTest, Sum) {
   using T = TypeParam;
   constexpr int64_t kSources = 3;

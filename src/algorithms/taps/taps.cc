@@ -1,6 +1,8 @@
 // Taps as columns: refuse, plan, prepare the filter. taps_run.cc has the rest.
 #include "src/kernels/taps/taps.h"
 
+#include <algorithm>
+
 #include "src/algorithms/blocks.h"
 #include "src/algorithms/taps/taps_plan.h"
 #include "src/base/cache_size.h"
@@ -12,15 +14,11 @@ namespace dgrad {
 namespace taps {
 namespace {
 
-int LanesOf(DType dtype, Isa isa) {
-  switch (dtype) {
-    case DType::kF64:
-      return kernels::Taps<double>(isa).lanes;
-    case DType::kI32:
-      return kernels::Taps<int32_t>(isa).lanes;
-    default:
-      return kernels::Taps<float>(isa).lanes;
-  }
+template <typename T>
+void SetLanes(TapsPlan* plan) {
+  const kernels::TapsFamily<T>& family = kernels::Taps<T>(plan->isa);
+  plan->lanes = family.lanes;
+  plan->dot_rows = family.dot_rows;
 }
 
 std::string Refuse(const Problem& problem, const PlanContext&) {
@@ -55,11 +53,11 @@ void SetSlotBytes(TapsPlan* plan) {
   const auto bytes = [&](int64_t elements) {
     return RoundUp(elements * plan->compute_size + slack, 64);
   };
-  plan->ring_bytes = bytes(plan->ring * plan->block_columns() * plan->pitch());
+  plan->ring_bytes = bytes(plan->ring * plan->ring_row());
   plan->line_bytes = plan->converts ? bytes(plan->block_columns() * p.out_channels) : 0;
   plan->row_bytes = bytes(plan->block_groups() * plan->width);
   plan->sources_bytes =
-      RoundUp(p.rows.taps * plan->overlap * static_cast<int64_t>(sizeof(void*)), 64);
+      RoundUp(p.rows.taps * (plan->overlap + 1) * static_cast<int64_t>(sizeof(void*)), 64);
   plan->slot_bytes = plan->ring_bytes + plan->line_bytes + plan->row_bytes + plan->sources_bytes;
 }
 
@@ -104,7 +102,11 @@ double Predict(const TapsPlan& plan) {
   // What a group of a row is summed from, in vectors of at most the full size.
   const int64_t parts = CeilDivide(plan.width, plan.lanes);
   const auto sources = static_cast<double>(p.rows.taps * plan.planes * parts * plan.overlap);
-  const double product = vectors * (static_cast<double>(p.out_channels) / 0.92 + 4);
+  // Dots: the sums of lanes count too.
+  const double dots = static_cast<double>(kernels::kTapsDots) *
+                      (static_cast<double>(CeilDivide(p.out_channels, plan.lanes)) + 3);
+  const double product =
+      plan.dots ? dots : vectors * (static_cast<double>(p.out_channels) / 0.92 + 4);
   const double sums = sources * 1.1;
   const double converted = plan.converts ? static_cast<double>(p.out_channels) / 8 : 0;
   // Rows and columns at the seams of blocks are multiplied twice, in part.
@@ -126,7 +128,13 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   plan->isa = context.isa;
   plan->converts = problem.dtype == DType::kF16 || problem.dtype == DType::kBF16;
   plan->compute_size = plan->converts ? 4 : SizeOf(problem.dtype);
-  plan->lanes = LanesOf(problem.dtype, context.isa);
+  if (problem.dtype == DType::kF64) {
+    SetLanes<double>(plan.get());
+  } else if (problem.dtype == DType::kI32) {
+    SetLanes<int32_t>(plan.get());
+  } else {
+    SetLanes<float>(plan.get());
+  }
   const bool nhwc = problem.layout == Layout::kNhwc;
   plan->planes = nhwc ? 1 : problem.in_channels;
   plan->inner = nhwc ? problem.in_channels : 1;
@@ -140,8 +148,12 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   plan->groups = (columns.pad_before + columns.in - 1) / columns.stride + 1 - plan->first_group;
   plan->chunks = CeilDivide(problem.out_channels, kMaxTerms);
   plan->ring = ReadRows(problem.rows, 1);
-  plan->packed_filter_bytes =
-      RoundUp(plan->pitch() * problem.out_channels * plan->compute_size, 64);
+  plan->dots = plan->dot_rows > 0 && nhwc && plan->plane_columns <= kernels::kTapsDots &&
+               problem.out_channels >= plan->lanes &&
+               problem.out_channels <= kMaxTerms * plan->lanes;
+  const int64_t terms =
+      plan->dots ? RoundUp(problem.out_channels, plan->lanes) : problem.out_channels;
+  plan->packed_filter_bytes = RoundUp(plan->pitch() * terms * plan->compute_size, 64);
   DGRAD_RETURN_IF_ERROR(ChooseBlocking(context, plan.get()));
   plan->cycles = Predict(*plan);
   *result = std::move(plan);
@@ -161,6 +173,15 @@ void Pack(const TapsPlan& plan, const S* filter, T* to) {
   const Problem& p = plan.problem;
   const int64_t taps = p.rows.taps * p.columns.taps;
   const int64_t columns = plan.planes * plan.plane_columns;
+  if (plan.dots) {  // [column][term]
+    const int64_t pitch = RoundUp(p.out_channels, plan.lanes);
+    std::fill(to, to + kernels::kTapsDots * pitch, T{});
+    for (int64_t i = 0; i < columns; ++i) {
+      const S* const from = filter + i * p.out_channels;
+      for (int64_t k = 0; k < p.out_channels; ++k) to[i * pitch + k] = Number(from[k]);
+    }
+    return;
+  }
   for (int64_t b = 0; b < BlockCount(plan.vectors); ++b) {
     const Block block = BlockAt(plan.vectors, b);
     const int64_t width = block.count * plan.lanes;

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "src/algorithms/algorithm.h"
+#include "src/kernels/taps/taps.h"
 
 namespace dgrad::taps {
 
@@ -35,9 +36,11 @@ struct TapsPlan : AlgorithmPlan {
   int64_t width = 1, overlap = 1, rest = 1;
   int64_t groups = 1, first_group = 0;  // that in_backprop's columns lie in
   int64_t chunks = 1;                   // of terms
+  bool dots = false;                    // so few columns that terms are the lanes
 
   int64_t compute_size = 4;
   int lanes = 1;
+  int64_t dot_rows = 0;   // of the kernel; 0: it has none
   bool converts = false;  // rows of out_backprop are converted before they are multiplied
 
   // The grid of tasks, and the scratch of a slot in bytes. Products of `ring` rows are kept.
@@ -50,7 +53,11 @@ struct TapsPlan : AlgorithmPlan {
   Status Run(const void* out_backprop, const void* packed, void* in_backprop, void* workspace,
              Executor& executor, const Control& control) const override;
 
-  int64_t pitch() const { return vectors * lanes; }  // of a product's rows, elements
+  int64_t pitch() const { return dots ? kernels::kTapsDots : vectors * lanes; }  // of a product
+  int64_t ring_row() const {  // elements of a row's products; dots come in whole vectors
+    return (block_columns() + kernels::kTapsDots - 1) / kernels::kTapsDots * kernels::kTapsDots *
+           pitch();
+  }
   // Most groups of a block, and most columns of out_backprop that it reads.
   int64_t block_groups() const { return (groups + group_blocks - 1) / group_blocks; }
   int64_t block_columns() const {

@@ -15,6 +15,8 @@ namespace {
 
 constexpr int64_t kHotBytes = 16 * 1024;  // of out_backprop: read by all columns while in L1
 
+constexpr int64_t kAheadBytes = 4096;  // of out_backprop, asked for by the dots
+
 template <typename S, typename T>
 class Runner {
  public:
@@ -49,6 +51,7 @@ class Runner {
       region.row = reinterpret_cast<T*>(scratch + plan_.ring_bytes + plan_.line_bytes);
       region.sources = reinterpret_cast<const T**>(scratch + plan_.ring_bytes + plan_.line_bytes +
                                                    plan_.row_bytes);
+      region.taps = region.sources + p_.rows.taps * plan_.overlap;
       RunRegion(region);
     });
   }
@@ -72,6 +75,7 @@ class Runner {
     T* line;        // a converted row of out_backprop
     T* row;         // a row of in_backprop, whole groups
     const T** sources;
+    const T** taps;
   };
 
   void RunRegion(const Region& region) {
@@ -86,7 +90,7 @@ class Runner {
   }
 
   T* RingRow(const Region& region, int64_t row) const {
-    return region.ring + row % plan_.ring * plan_.block_columns() * plan_.pitch();
+    return region.ring + row % plan_.ring * plan_.ring_row();
   }
 
   // One row of out_backprop by the taps that fall into the region.
@@ -122,6 +126,18 @@ class Runner {
       }
     }
     T* const out = RingRow(region, row);
+    if (plan_.dots) {
+      kernels::TapsDotsCall<T> dots;
+      dots.a = a;
+      dots.a_row = call.a_row;
+      dots.b = packed_;
+      dots.terms = p_.out_channels;
+      dots.rows = count;
+      dots.out = out;
+      dots.ahead = kAheadBytes / static_cast<int64_t>(sizeof(T));
+      kernels_.dots(dots);
+      return;
+    }
     const int64_t parts = CeilDivide(count, HotPixels());
     for (int64_t part = 0; part < parts; ++part) {
       const Range hot = Part(count, parts, part);
@@ -177,6 +193,7 @@ class Runner {
   // One row of in_backprop from the products kept.
   void Sum(const Region& region, int64_t h) {
     const int64_t stride = p_.columns.stride;
+    const int64_t taps = FindTaps(region, h);
     for (int64_t plane = 0; plane < plan_.planes; ++plane) {
       for (int64_t g = region.groups.begin; g < region.groups.end;) {
         // Groups that meet the same columns of out_backprop: those inside, else one.
@@ -186,7 +203,7 @@ class Runner {
         } else if (g >= p_.columns.out + plan_.overlap - 1) {
           end = region.groups.end;
         }
-        SumRun(region, h, plane, {g, end});
+        SumRun(region, taps, plane, {g, end});
         g = end;
       }
       const int64_t origin = region.groups.begin * stride - p_.columns.pad_before;
@@ -202,27 +219,36 @@ class Runner {
     }
   }
 
-  void SumRun(const Region& region, int64_t h, int64_t plane, const Range& groups) {
+  // The products of the taps that row h meets, each at the region's first column.
+  int64_t FindTaps(const Region& region, int64_t h) const {
+    const int64_t row_columns = p_.columns.taps * plan_.inner;
+    int64_t count = 0;
+    for (int64_t tap = 0; tap < p_.rows.taps; ++tap) {
+      const int64_t position = h + p_.rows.pad_before - tap * p_.rows.dilation;
+      if (position < 0) break;
+      const int64_t row = position / p_.rows.stride;
+      if (row >= p_.rows.out || row * p_.rows.stride != position) continue;
+      region.taps[count++] = RingRow(region, row) + tap * row_columns;
+    }
+    return count;
+  }
+
+  void SumRun(const Region& region, int64_t taps, int64_t plane, const Range& groups) {
     const int64_t pitch = plan_.pitch();
     const int64_t first = std::max<int64_t>(0, groups.begin - (p_.columns.out - 1));
     const int64_t last = std::min(plan_.overlap - 1, groups.begin);
     const bool partial = plan_.rest < plan_.width && last == plan_.overlap - 1 && first <= last;
     const int64_t whole_end = partial ? last : last + 1;
-    const int64_t row_columns = p_.columns.taps * plan_.inner;
+    const int64_t offset =
+        plane * plan_.plane_columns + (groups.begin - region.columns.begin) * pitch;
     kernels::TapsSumCall<T> call;
     call.source = region.sources;
     call.sources = 0;
     // Whole groups of all row taps first, then what is left of the last one.
     const auto add = [&](int64_t begin, int64_t end) {
-      for (int64_t tap = 0; tap < p_.rows.taps; ++tap) {
-        const int64_t position = h + p_.rows.pad_before - tap * p_.rows.dilation;
-        if (position < 0) break;
-        const int64_t row = position / p_.rows.stride;
-        if (row >= p_.rows.out || row * p_.rows.stride != position) continue;
-        const T* const from = RingRow(region, row) + plane * plan_.plane_columns +
-                              tap * row_columns + (groups.begin - region.columns.begin) * pitch;
+      for (int64_t tap = 0; tap < taps; ++tap) {
         for (int64_t m = begin; m < end; ++m) {
-          region.sources[call.sources++] = from - m * pitch + m * plan_.width;
+          region.sources[call.sources++] = region.taps[tap] + offset + m * (plan_.width - pitch);
         }
       }
     };

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "hwy/highway.h"
+#include "src/kernels/taps/dots-inl.h"
 #include "src/kernels/taps/taps.h"
 #include "src/kernels/tile-inl.h"
 
@@ -49,6 +50,7 @@ void TapsTile(const TapsProductCall<hn::TFromD<D>>& call) {
     }
     b += kLanes * kVectors;
     __builtin_prefetch(ahead, 0, 2);
+    if (kRows * sizeof(T) > 64) __builtin_prefetch(ahead + 64 / sizeof(T), 0, 2);
     ahead += call.ahead_step;
   }
 #pragma GCC unroll 16
@@ -132,6 +134,7 @@ constexpr TapsFamily<T> MakeTapsFamily() {
   FillTapsRow<D, 1>(family, std::make_integer_sequence<int, MaxRows(1)>());
   FillTapsRow<D, 2>(family, std::make_integer_sequence<int, MaxRows(2)>());
   FillTapsRow<D, 3>(family, std::make_integer_sequence<int, MaxRows(3)>());
+  SetDots<D>(family);
   family.sum = &TapsSum<T>;
   return family;
 }

@@ -25,6 +25,19 @@ struct TapsProductCall {
   int64_t ahead_step;
 };
 
+// The same for kTapsDots columns: out[r * kTapsDots + c] for r < rows, where terms are the lanes.
+// Sums over every lanes-th term are added up in a fixed tree.
+template <typename T>
+struct TapsDotsCall {
+  const T* a;
+  int64_t a_row;  // terms are neighbours
+  const T* b;     // packed: [column][terms rounded up to whole vectors], zeros beyond
+  int64_t terms;  // > 0
+  int64_t rows;   // any number > 0; rounded up to dot_rows, as many are written
+  T* out;
+  int64_t ahead;  // elements: a + r * a_row + ahead will be read soon, a hint
+};
+
 // out[g * width + i] = sum over s < sources of source[s][g * source_step + i], in this order, for
 // g < groups and i < width; sources from `whole` on count for i < rest only. Without a source:
 // zeros. Up to kTapsSlack elements behind each source and behind out are read or written.
@@ -39,6 +52,7 @@ struct TapsSumCall {
 };
 
 inline constexpr int64_t kTapsSlack = 16;
+inline constexpr int64_t kTapsDots = 4;
 inline constexpr int kTapsMaxRows = 14;
 inline constexpr int kTapsMaxVectors = 3;
 
@@ -49,6 +63,8 @@ struct TapsFamily {
   int lanes;                                                // columns per vector
   int max_rows[kTapsMaxVectors + 1];                        // by number of vectors
   Product products[kTapsMaxVectors + 1][kTapsMaxRows + 1];  // [vectors][rows]
+  int64_t dot_rows;                                         // 0: no dots
+  void (*dots)(const TapsDotsCall<T>&);
   void (*sum)(const TapsSumCall<T>&);
 };
 
