@@ -165,7 +165,7 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   const auto row_taps = static_cast<double>(row_taps_total) *
                         static_cast<double>(CeilDivide(problem.rows.in, problem.rows.stride));
   plan->cycles = static_cast<double>(problem.batch * problem.in_channels * problem.out_channels) *
-                     row_taps * computed / plan->lanes / 0.75 +
+                     row_taps * computed / plan->lanes / 0.68 +
                  kMoved * static_cast<double>(problem.out_backprop_elements()) +
                  2 * kMoved * static_cast<double>(problem.in_backprop_elements());
   *result = std::move(plan);

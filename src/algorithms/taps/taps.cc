@@ -2,12 +2,14 @@
 #include "src/kernels/taps/taps.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "src/algorithms/blocks.h"
 #include "src/algorithms/taps/taps_plan.h"
 #include "src/base/cache_size.h"
 #include "src/base/half.h"
 #include "src/base/integer.h"
+#include "src/kernels/transpose/transpose.h"
 #include "src/threads/partition.h"
 
 namespace dgrad {
@@ -95,30 +97,34 @@ Status ChooseBlocking(const PlanContext& context, TapsPlan* plan) {
 }
 
 // Cycles of one thread, fitted to measurements.
-double Predict(const TapsPlan& plan) {
+double Predict(const TapsPlan& plan, bool filter_packed) {
   const Problem& p = plan.problem;
   const auto pixels = static_cast<double>(p.batch * p.rows.out * p.columns.out);
   const auto vectors = static_cast<double>(plan.vectors);
   // What a group of a row is summed from, in vectors of at most the full size.
   const int64_t parts = CeilDivide(plan.width, plan.lanes);
   const auto sources = static_cast<double>(p.rows.taps * plan.planes * parts * plan.overlap);
+  const double efficiency = plan.lanes == 1 ? 0.5 : 0.92;  // every term is loaded for itself
   // Dots: the sums of lanes count too.
   const double dots = static_cast<double>(kernels::kTapsDots) *
                       (static_cast<double>(CeilDivide(p.out_channels, plan.lanes)) + 3);
   const double product =
-      plan.dots ? dots : vectors * (static_cast<double>(p.out_channels) / 0.92 + 4);
-  const double sums = sources * 1.1;
+      plan.dots ? dots : vectors * (static_cast<double>(p.out_channels) / efficiency + 4);
+  // Narrow vectors rarely cross cache lines.
+  const double sums = sources * (2 * plan.width <= plan.lanes ? 0.7 : 1.1);
+  const double planes = p.layout == Layout::kNchw ? 0.2 * static_cast<double>(p.out_channels) : 0;
   const double converted = plan.converts ? static_cast<double>(p.out_channels) / 8 : 0;
-  // Rows and columns at the seams of blocks are multiplied twice, in part.
-  const double seams = (1 + 0.5 * static_cast<double>((plan.ring - 1) * (plan.row_blocks - 1)) /
-                                static_cast<double>(p.rows.out)) *
-                       (1 + static_cast<double>((plan.overlap - 1) * (plan.group_blocks - 1)) /
-                                static_cast<double>(p.columns.out));
+  // Columns at the seams of blocks are multiplied twice. Rows are too, but their blocks hang on the
+  // number of threads, which no choice may look at.
+  const double seams = 1 + static_cast<double>((plan.overlap - 1) * (plan.group_blocks - 1)) /
+                               static_cast<double>(p.columns.out);
   const auto rows = static_cast<double>(p.batch * p.rows.in * plan.planes);
-  return pixels * (product + sums + converted) * seams +
+  const double packing =
+      filter_packed ? 0 : static_cast<double>(plan.packed_filter_bytes / plan.compute_size);
+  return packing + pixels * (product + sums + planes + converted) * seams +
          0.5 * static_cast<double>(p.in_backprop_elements()) +
          rows * static_cast<double>(plan.group_blocks) *
-             (40 + static_cast<double>(p.rows.taps * plan.overlap) * 4);
+             (80 + static_cast<double>(p.rows.taps * plan.overlap) * 4);
 }
 
 Status MakePlan(const Problem& problem, const PlanContext& context,
@@ -155,7 +161,7 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
       plan->dots ? RoundUp(problem.out_channels, plan->lanes) : problem.out_channels;
   plan->packed_filter_bytes = RoundUp(plan->pitch() * terms * plan->compute_size, 64);
   DGRAD_RETURN_IF_ERROR(ChooseBlocking(context, plan.get()));
-  plan->cycles = Predict(*plan);
+  plan->cycles = Predict(*plan, context.filter_packed);
   *result = std::move(plan);
   return {};
 }
@@ -185,7 +191,16 @@ void Pack(const TapsPlan& plan, const S* filter, T* to) {
   for (int64_t b = 0; b < BlockCount(plan.vectors); ++b) {
     const Block block = BlockAt(plan.vectors, b);
     const int64_t width = block.count * plan.lanes;
-    for (int64_t i = 0; i < width; ++i) {
+    int64_t i = 0;
+    if constexpr (std::is_same_v<S, T>) {
+      if (plan.planes == 1) {
+        const int64_t first = block.first * plan.lanes;
+        i = std::min(width, columns - first);
+        kernels::Transpose<T>(plan.isa)(filter + first * p.out_channels, p.out_channels, to, width,
+                                        i, p.out_channels);
+      }
+    }
+    for (; i < width; ++i) {
       const int64_t column = block.first * plan.lanes + i;
       if (column >= columns) {
         for (int64_t k = 0; k < p.out_channels; ++k) to[k * width + i] = T{};

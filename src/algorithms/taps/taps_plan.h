@@ -20,7 +20,7 @@
 
 namespace dgrad::taps {
 
-inline constexpr int64_t kMostChannels = 8;    // of the result
+inline constexpr int64_t kMostChannels = 32;   // of the result
 inline constexpr int64_t kMostColumns = 8192;  // of the product
 inline constexpr int64_t kMaxTerms = 256;      // of a partial sum
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int64_t kHotBytes = 16 * 1024;  // of out_backprop: read by all columns while in L1
 
+constexpr int64_t kAheadPixels = 32;
 constexpr int64_t kAheadBytes = 4096;  // of out_backprop, asked for by the dots
 
 template <typename S, typename T>
@@ -181,8 +182,10 @@ class Runner {
         call.a = given.a + rows.begin * call.a_row + terms.begin * call.a_term;
         call.b = packed_ + block.first * plan_.lanes * p_.out_channels + terms.begin * width;
         call.terms = terms.end - terms.begin;
-        // The next tile's share of out_backprop.
-        call.ahead = given.a + rows.end * call.a_row + terms.begin * call.a_term;
+        // The next tile's share of out_backprop; in planes, too many for hardware to follow, what
+        // some tiles later read.
+        call.ahead = given.a + (rows.end + (call.a_term == 1 ? 0 : kAheadPixels)) * call.a_row +
+                     terms.begin * call.a_term;
         call.ahead_step = call.a_term == 1 ? rows.end - rows.begin : call.a_term;
         product(call);
         call.accumulate = true;
