@@ -121,10 +121,12 @@ double Predict(const TapsPlan& plan, bool filter_packed) {
   const auto rows = static_cast<double>(p.batch * p.rows.in * plan.planes);
   const double packing =
       filter_packed ? 0 : static_cast<double>(plan.packed_filter_bytes / plan.compute_size);
-  return packing + pixels * (product + sums + planes + converted) * seams +
-         0.5 * static_cast<double>(p.in_backprop_elements()) +
-         rows * static_cast<double>(plan.group_blocks) *
-             (80 + static_cast<double>(p.rows.taps * plan.overlap) * 4);
+  // Each group is written once, each run of groups and each row has its set-up.
+  const double written = 1.5 * rows * static_cast<double>(parts * plan.groups) +
+                         (plan.converts ? 1 : 0.5) * static_cast<double>(p.in_backprop_elements());
+  const double runs = rows * static_cast<double>(plan.group_blocks) *
+                      (100 + static_cast<double>((10 + 4 * p.rows.taps) * plan.overlap));
+  return packing + pixels * (product + sums + planes + converted) * seams + written + runs;
 }
 
 Status MakePlan(const Problem& problem, const PlanContext& context,
