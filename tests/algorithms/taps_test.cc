@@ -18,7 +18,10 @@ constexpr const char* kGeometries[] = {
     "h12w40c8_k1x1_oc8_s3x2",  // gaps
     "h40w61c2_k3x5_oc300_s2x3_p1,0,2,1",
     "h21w17c7_k5x2_oc3_s2x5_p4,4,6,6_d3x1",  // rows without taps; borders beyond all taps
-    "n2_h21w45c2_k1x2_oc40_s1x2",            // dots: at most 4 columns
+    "h13w47c1_k5x5_oc6_p2,2,2,2",            // lines
+    "n2_h23w34c1_k7x9_oc300_s3x1_p1,0,8,0_d2x1",
+    "n2_h8w16c2_k3x3_oc65_s2x1_p1,1,1,1",
+    "n2_h21w45c2_k1x2_oc40_s1x2",  // dots: at most 4 columns
     "h9w33c3_k1x1_oc70",
     "h10w7c1_k4x1_oc600",
     "h3w600c1_k1x3_oc2_p0,0,1,1",

@@ -36,7 +36,8 @@ TYPED_TEST(TapsKernelsTest, Product) {
     const std::vector<T> a = Small<T>(1, 1000);
     for (int vectors = 1; vectors <= kernels::kTapsMaxVectors; ++vectors) {
       const int64_t width = vectors * family.lanes;
-      const std::vector<T> b = Small<T>(2, kTerms * width);
+      const int64_t b_term = width + vectors - 1;
+      const std::vector<T> b = Small<T>(2, kTerms * b_term);
       for (int rows = 1; rows <= family.max_rows[vectors]; ++rows) {
         for (const Pitches pitch : {Pitches{11, 1}, Pitches{1, 31}}) {
           for (const bool accumulate : {false, true}) {
@@ -46,6 +47,7 @@ TYPED_TEST(TapsKernelsTest, Product) {
             call.a_row = pitch.row;
             call.a_term = pitch.term;
             call.b = b.data();
+            call.b_term = b_term;
             call.terms = kTerms;
             call.out = out.data();
             call.out_row = width + 5;
@@ -60,7 +62,7 @@ TYPED_TEST(TapsKernelsTest, Product) {
                   if (!accumulate) want = T{0};
                   for (int64_t k = 0; k < kTerms; ++k) {
                     want += a[static_cast<size_t>(r * pitch.row + k * pitch.term)] *
-                            b[static_cast<size_t>(k * width + c)];
+                            b[static_cast<size_t>(k * b_term + c)];
                   }
                 }
                 ASSERT_EQ(out[static_cast<size_t>(r * (width + 5) + c)], want)

@@ -165,12 +165,12 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   const auto row_taps = static_cast<double>(row_taps_total) *
                         static_cast<double>(CeilDivide(problem.rows.in, problem.rows.stride));
   // A line of each channel has its set-up, and so has each segment.
-  const double lines = (problem.layout == Layout::kNchw ? 25 : 10) *
+  const double lines = (problem.layout == Layout::kNchw ? 12 : 10) *
                        static_cast<double>(problem.batch * problem.rows.out * problem.out_channels);
   const double segments = 60 * static_cast<double>(problem.batch * problem.rows.in) *
                           static_cast<double>(plan->column_phases.size());
   plan->cycles = static_cast<double>(problem.batch * problem.in_channels * problem.out_channels) *
-                     row_taps * computed / plan->lanes / 0.68 +
+                     row_taps * computed / plan->lanes / 0.62 +
                  (half ? 2 : 1) * kMoved * static_cast<double>(problem.out_backprop_elements()) +
                  lines + segments +
                  2 * kMoved * static_cast<double>(problem.in_backprop_elements());

@@ -56,8 +56,10 @@ void SetSlotBytes(TapsPlan* plan) {
     return RoundUp(elements * plan->compute_size + slack, 64);
   };
   plan->ring_bytes = bytes(plan->ring * plan->ring_row());
-  plan->line_bytes = plan->converts ? bytes(plan->block_columns() * p.out_channels) : 0;
-  plan->row_bytes = bytes(plan->block_groups() * plan->width);
+  plan->line_bytes = plan->lines      ? bytes(plan->source_pitch() * p.out_channels)
+                     : plan->converts ? bytes(plan->block_columns() * p.out_channels)
+                                      : 0;
+  plan->row_bytes = bytes(plan->block_groups() * plan->width + plan->lanes);
   plan->sources_bytes =
       RoundUp(p.rows.taps * (plan->overlap + 1) * static_cast<int64_t>(sizeof(void*)), 64);
   plan->slot_bytes = plan->ring_bytes + plan->line_bytes + plan->row_bytes + plan->sources_bytes;
@@ -96,6 +98,34 @@ Status ChooseBlocking(const PlanContext& context, TapsPlan* plan) {
   return {};
 }
 
+// Cycles of one thread for a row of out_backprop with lines, fitted to measurements.
+double LineCycles(const TapsPlan& plan) {
+  const Problem& p = plan.problem;
+  const auto vectors = static_cast<double>(CeilDivide(p.columns.out, plan.lanes));
+  const auto lines = static_cast<double>(plan.planes * plan.plane_columns);
+  const auto terms = static_cast<double>(p.out_channels);
+  const double moved = plan.reads_planes() ? 0.1 : 1.0;
+  return lines * (vectors * (terms / 0.85 + 4) + 12) +  // the product
+         lines * vectors * 2 +                          // the sums
+         terms * (moved * static_cast<double>(p.columns.out) + 10);
+}
+
+// The same with pixels as rows of the product, without what all problems have.
+double PixelCycles(const TapsPlan& plan) {
+  const Problem& p = plan.problem;
+  const auto sources = static_cast<double>(p.rows.taps * plan.planes * plan.overlap);
+  const auto terms = static_cast<double>(p.out_channels);
+  const double planes = p.layout == Layout::kNchw ? 0.2 * terms : 0;
+  return static_cast<double>(p.columns.out) *
+         (static_cast<double>(plan.vectors) * (terms / 0.92 + 4) + 0.7 * sources + planes + 1.5);
+}
+
+// Hangs on geometry and instruction set alone, as the layout of the packed filter must.
+bool PrefersLines(const TapsPlan& plan) {
+  return plan.lanes > 1 && plan.width == 1 && plan.plane_columns > 1 && !plan.dots &&
+         LineCycles(plan) < PixelCycles(plan);
+}
+
 // Cycles of one thread, fitted to measurements.
 double Predict(const TapsPlan& plan, bool filter_packed) {
   const Problem& p = plan.problem;
@@ -126,6 +156,11 @@ double Predict(const TapsPlan& plan, bool filter_packed) {
                          (plan.converts ? 1 : 0.5) * static_cast<double>(p.in_backprop_elements());
   const double runs = rows * static_cast<double>(plan.group_blocks) *
                       (100 + static_cast<double>((10 + 4 * p.rows.taps) * plan.overlap));
+  if (plan.lines) {
+    return packing + static_cast<double>(p.batch * p.rows.out) * LineCycles(plan) * seams +
+           static_cast<double>(p.in_backprop_elements()) * (plan.converts ? 0.5 : 0.2) +
+           rows * static_cast<double>(plan.group_blocks * (80 + p.rows.taps * 8));
+  }
   return packing + pixels * (product + sums + planes + converted) * seams + written + runs;
 }
 
@@ -159,6 +194,7 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   plan->dots = plan->dot_rows > 0 && nhwc && plan->plane_columns <= kernels::kTapsDots &&
                problem.out_channels >= plan->lanes &&
                problem.out_channels <= kMaxTerms * plan->lanes;
+  plan->lines = PrefersLines(*plan);
   const int64_t terms =
       plan->dots ? RoundUp(problem.out_channels, plan->lanes) : problem.out_channels;
   plan->packed_filter_bytes = RoundUp(plan->pitch() * terms * plan->compute_size, 64);
@@ -190,6 +226,14 @@ void Pack(const TapsPlan& plan, const S* filter, T* to) {
     }
     return;
   }
+  if (plan.lines) {  // [term][column]
+    for (int64_t i = 0; i < columns; ++i) {
+      const int64_t row = plan.planes == 1 ? i : i % taps * p.in_channels + i / taps;
+      const S* const from = filter + row * p.out_channels;
+      for (int64_t k = 0; k < p.out_channels; ++k) to[k * columns + i] = Number(from[k]);
+    }
+    return;
+  }
   for (int64_t b = 0; b < BlockCount(plan.vectors); ++b) {
     const Block block = BlockAt(plan.vectors, b);
     const int64_t width = block.count * plan.lanes;
@@ -218,6 +262,14 @@ void Pack(const TapsPlan& plan, const S* filter, T* to) {
 
 }  // namespace
 
+void TapsPlan::TapsWithin(int64_t row, int64_t begin, int64_t end, int64_t* first,
+                          int64_t* last) const {
+  const Axis& rows = problem.rows;
+  const int64_t at = row * rows.stride - rows.pad_before;  // of tap 0 in in_backprop
+  *first = std::clamp<int64_t>(CeilDivide(begin - at, rows.dilation), 0, rows.taps);
+  *last = std::clamp<int64_t>(CeilDivide(end - at, rows.dilation), 0, rows.taps);
+}
+
 Status TapsPlan::PrepareFilter(const void* filter, void* packed, Executor&, const Control&) const {
   const auto prepare = [&](auto storage, auto compute) {
     Pack(*this, static_cast<const decltype(storage)*>(filter),
@@ -240,9 +292,17 @@ Status TapsPlan::PrepareFilter(const void* filter, void* packed, Executor&, cons
 }
 
 std::string TapsPlan::Describe() const {
-  return "columns: " + std::to_string(planes * plane_columns) + " taps times channels in " +
-         std::to_string(vectors) + " vectors of " + std::to_string(lanes) +
-         "\ntasks: " + std::to_string(problem.batch) + " image x " + std::to_string(row_blocks) +
+  const std::string columns = std::to_string(planes * plane_columns) + " taps times channels";
+  if (lines) {
+    return "lines: " + columns + ", vectors of " + std::to_string(lanes) + " pixels\n" +
+           DescribeTasks();
+  }
+  return "columns: " + columns + " in " + std::to_string(vectors) + " vectors of " +
+         std::to_string(lanes) + "\n" + DescribeTasks();
+}
+
+std::string TapsPlan::DescribeTasks() const {
+  return "tasks: " + std::to_string(problem.batch) + " image x " + std::to_string(row_blocks) +
          " row x " + std::to_string(group_blocks) + " column blocks, products of " +
          std::to_string(ring) + " rows kept\n";
 }

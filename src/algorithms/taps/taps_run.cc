@@ -98,10 +98,8 @@ class Runner {
   void Multiply(const Region& region, int64_t row) {
     const int64_t count = region.columns.end - region.columns.begin;
     if (count <= 0) return;
-    const int64_t at = row * p_.rows.stride - p_.rows.pad_before;  // of tap 0 in in_backprop
-    const int64_t d = p_.rows.dilation;
-    const Range taps = {std::clamp<int64_t>(CeilDivide(region.rows.begin - at, d), 0, p_.rows.taps),
-                        std::clamp<int64_t>(CeilDivide(region.rows.end - at, d), 0, p_.rows.taps)};
+    Range taps;
+    plan_.TapsWithin(row, region.rows.begin, region.rows.end, &taps.begin, &taps.end);
     if (taps.begin >= taps.end) return;
     const bool nhwc = p_.layout == Layout::kNhwc;
     const int64_t pixels = p_.rows.out * p_.columns.out;
@@ -171,6 +169,7 @@ class Runner {
   void MultiplyBlock(const kernels::TapsProductCall<T>& given, const Block& block, int64_t count) {
     kernels::TapsProductCall<T> call = given;
     const int64_t width = block.count * plan_.lanes;
+    call.b_term = width;
     const int64_t tiles = CeilDivide(count, kernels_.max_rows[block.count]);
     for (int64_t t = 0; t < tiles; ++t) {
       const Range rows = Part(count, tiles, t);
@@ -226,13 +225,9 @@ class Runner {
   int64_t FindTaps(const Region& region, int64_t h) const {
     const int64_t row_columns = p_.columns.taps * plan_.inner;
     int64_t count = 0;
-    for (int64_t tap = 0; tap < p_.rows.taps; ++tap) {
-      const int64_t position = h + p_.rows.pad_before - tap * p_.rows.dilation;
-      if (position < 0) break;
-      const int64_t row = position / p_.rows.stride;
-      if (row >= p_.rows.out || row * p_.rows.stride != position) continue;
+    ForRowTaps(p_.rows, h, [&](int64_t tap, int64_t row) {
       region.taps[count++] = RingRow(region, row) + tap * row_columns;
-    }
+    });
     return count;
   }
 
@@ -280,6 +275,9 @@ class Runner {
 
 Status TapsPlan::Run(const void* out_backprop, const void* packed, void* in_backprop,
                      void* workspace, Executor& executor, const Control& control) const {
+  if (lines) {
+    return RunLines(*this, out_backprop, packed, in_backprop, workspace, executor, control);
+  }
   const auto run = [&](auto storage, auto compute) {
     Runner<decltype(storage), decltype(compute)> runner(*this, out_backprop, packed, in_backprop,
                                                         workspace);

@@ -36,6 +36,7 @@ void TapsTile(const TapsProductCall<hn::TFromD<D>>& call) {
   }
   const T* HWY_RESTRICT b = call.b;
   const T* ahead = call.ahead;
+  const int64_t b_term = call.b_term;
   const int64_t step = call.a_term;
   const int64_t end = call.terms * step;
   for (int64_t i = 0; i != end; i += step) {
@@ -48,7 +49,7 @@ void TapsTile(const TapsProductCall<hn::TFromD<D>>& call) {
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) sum[r][v] = MultiplyAdd(d, row, columns[v], sum[r][v]);
     }
-    b += kLanes * kVectors;
+    b += b_term;
     __builtin_prefetch(ahead, 0, 2);
     if (kRows * sizeof(T) > 64) __builtin_prefetch(ahead + 64 / sizeof(T), 0, 2);
     ahead += call.ahead_step;

@@ -9,13 +9,14 @@
 
 namespace dgrad::kernels {
 
-// out[r * out_row + c] = sum over k < terms of a[r * a_row + k * a_term] * b[k][c], in this order.
-// Whole vectors of columns are written.
+// out[r * out_row + c] = sum over k < terms of a[r * a_row + k * a_term] * b[k * b_term + c], in
+// this order. Whole vectors of columns are read and written.
 template <typename T>
 struct TapsProductCall {
   const T* a;
   int64_t a_row, a_term;
-  const T* b;     // packed: [term][columns of the tile]
+  const T* b;
+  int64_t b_term;
   int64_t terms;  // > 0
   T* out;
   int64_t out_row;
