@@ -43,6 +43,16 @@ TEST_P(TapsTest, MatchesTheDefinition) {
   }
 }
 
+TEST(TapsPlanTest, SizesBeyondAllMemory) {
+  for (const char* text : {"h8589934592w8192c1_k2x4096_oc1_d4294967296x1",
+                           "h1w288230376151711744c1_k1x3_oc1", "h1w3c1_k1x3_oc72057594037927936"}) {
+    std::string reason;
+    PlanOptions options;
+    ASSERT_TRUE(Refusal(Parse(text), options, "taps", &reason).ok());
+    EXPECT_NE(reason.find("too long"), std::string::npos) << text << ": " << reason;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, TapsTest, ::testing::Values("f16", "bf16", "f32", "f64", "i32"),
                          [](const auto& type) { return std::string(type.param); });
 

@@ -23,6 +23,12 @@ void SetLanes(TapsPlan* plan) {
   plan->dot_rows = family.dot_rows;
 }
 
+// Rows of out_backprop that `rows` consecutive rows of in_backprop read at most.
+int64_t ReadRows(const Axis& axis, int64_t rows) {
+  const int64_t reach = (axis.taps - 1) * axis.dilation;
+  return std::min(axis.out, FloorDivide(rows - 1 + reach, axis.stride) + 1);
+}
+
 std::string Refuse(const Problem& problem, const PlanContext&) {
   if (problem.groups != 1) return "it serves one group";
   if (problem.in_channels > kMostChannels) {
@@ -37,16 +43,16 @@ std::string Refuse(const Problem& problem, const PlanContext&) {
   if (problem.rows.taps > most / problem.columns.taps) {
     return "it serves at most " + std::to_string(kMostColumns) + " taps times channels";
   }
+  // So no size of scratch memory leaves 64 bits.
+  if (std::max(problem.columns.in, problem.columns.out) > kMostWidth ||
+      problem.out_channels > kMostTerms || ReadRows(problem.rows, 1) > kMostRing) {
+    return "rows of the tensors, channels of out_backprop or the reach of the row taps are too "
+           "long";
+  }
   if (problem.columns.stride > kMostColumns) {
     return "it serves column strides of at most " + std::to_string(kMostColumns);
   }
   return {};
-}
-
-// Rows of out_backprop that `rows` consecutive rows of in_backprop read at most.
-int64_t ReadRows(const Axis& axis, int64_t rows) {
-  const int64_t reach = (axis.taps - 1) * axis.dilation;
-  return std::min(axis.out, FloorDivide(rows - 1 + reach, axis.stride) + 1);
 }
 
 void SetSlotBytes(TapsPlan* plan) {

@@ -26,7 +26,10 @@ namespace dgrad::taps {
 
 inline constexpr int64_t kMostChannels = 32;   // of the result
 inline constexpr int64_t kMostColumns = 8192;  // of the product
-inline constexpr int64_t kMaxTerms = 256;      // of a partial sum
+inline constexpr int64_t kMostWidth = int64_t{1} << 31;
+inline constexpr int64_t kMostTerms = int64_t{1} << 24;
+inline constexpr int64_t kMostRing = int64_t{1} << 12;  // rows of out_backprop
+inline constexpr int64_t kMaxTerms = 256;               // of a partial sum
 
 struct TapsPlan : AlgorithmPlan {
   Problem problem;
