@@ -29,7 +29,28 @@ std::vector<int64_t> NewVector() {
   return values;
 }
 
+// Lists and tuples of plain integers of 64 bits, the usual case: no code of Python's runs
+// meanwhile, so that no snapshot is needed. False, with nothing appended, for all others.
+bool AppendPlain(nb::handle sequence, std::vector<int64_t>* values) {
+  PyObject* const items = sequence.ptr();
+  if (!PyList_CheckExact(items) && !PyTuple_CheckExact(items)) return false;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items);
+  const size_t before = values->size();
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* const item = PySequence_Fast_GET_ITEM(items, i);
+    int overflow = PyLong_CheckExact(item) ? 0 : 1;
+    const long long number = overflow == 0 ? PyLong_AsLongLongAndOverflow(item, &overflow) : 0;
+    if (overflow != 0) {
+      values->resize(before);
+      return false;
+    }
+    values->push_back(number);
+  }
+  return true;
+}
+
 void Append(nb::handle sequence, const char* argument, std::vector<int64_t>* values) {
+  if (AppendPlain(sequence, values)) return;
   const nb::object items = Snapshot(sequence);
   const Py_ssize_t count = PyTuple_GET_SIZE(items.ptr());
   for (Py_ssize_t i = 0; i < count; ++i) {

@@ -4,6 +4,18 @@
 
 namespace dgrad_python {
 
+namespace {
+
+// Done within about a millisecond by the slowest kernels. Such a run keeps the GIL: other threads
+// would hardly use it, and with them busy it may take the switch interval (5 ms) to come back.
+bool IsBrief(const dgrad_problem_info& problem) {
+  constexpr uint64_t kBytes = 1 << 20;
+  return problem.multiply_adds <= 1e6 && problem.in_backprop_bytes <= kBytes &&
+         problem.out_backprop_bytes <= kBytes && problem.filter_bytes <= kBytes;
+}
+
+}  // namespace
+
 ProblemHandle CreateProblem(const dgrad_arguments& arguments) {
   dgrad_problem* problem = nullptr;
   CheckStatus(dgrad_problem_create(&arguments, &problem));
@@ -44,7 +56,9 @@ nb::object Run(const dgrad_problem_info& problem, const dgrad_plan* plan, Tensor
   run.in_backprop_bytes = problem.in_backprop_bytes;
 
   dgrad_status status = DGRAD_OK;
-  {
+  if (IsBrief(problem)) {
+    status = dgrad_run(plan, &run);
+  } else {
     WithoutGil without_gil;
     run.poll = &WithoutGil::Poll;
     run.poll_user = &without_gil;

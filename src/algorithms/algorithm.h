@@ -67,6 +67,8 @@ extern const Algorithm kGrouped;  // more than one group, depthwise included
 extern const Algorithm kWinograd;  // one group, 2 to 5 taps a phase along an axis
 // Of pixels/: vectors of pixels.
 extern const Algorithm kPixels;  // one group, few result channels
+// Of taps/: all taps as the columns of one product.
+extern const Algorithm kTaps;  // one group, few result channels, columns not dilated
 
 }  // namespace dgrad
 

@@ -29,7 +29,8 @@ class TaskRun {
     const bool calling_thread = std::this_thread::get_id() == caller_;
     int64_t finished = 0;
     while (next_.load(std::memory_order_relaxed) < tasks_) {
-      if (calling_thread && PollIsDue()) {
+      // The constructor has just looked, and a clock costs as much as a tiny task's set-up.
+      if (calling_thread && finished > 0 && PollIsDue()) {
         Look();
       } else if (FlagIsSet()) {
         Stop();
@@ -62,7 +63,7 @@ class TaskRun {
     if (FlagIsSet()) Stop();
     if (control_.poll == nullptr) return;
     if (control_.poll(control_.poll_user) != 0) Stop();
-    next_poll_ = std::chrono::steady_clock::now() + kPollInterval;
+    if (tasks_ > 1) next_poll_ = std::chrono::steady_clock::now() + kPollInterval;
   }
 
   // Poll and the executor see the floating-point state of their thread, tasks their own.

@@ -24,6 +24,10 @@ struct Case {
 constexpr Case kCases[] = {
     {"n2_h9w40c20_k3x3_oc5_p1,1,1,1", "direct"},
     {"h9w11c5_k2x2_oc6_s2x2_pvalid", "direct"},
+    {"h9w40c3_k3x3_oc5_p1,1,1,1", "taps"},
+    {"h12w40c2_k7x7_oc5_s2x2_p1,1,1,1", "taps"},
+    {"h12w40c4_k1x1_oc3_s3x2", "taps"},
+    {"n2_h9w43c1_k3x5_oc6_p1,1,2,2", "taps"},  // lines
     {"h9w40c3_k3x3_oc5_p1,1,1,1", "pixels"},
     {"h12w40c2_k4x4_oc5_s2x2_p1,1,1,1", "pixels"},
     {"h12w40c4_k1x1_oc3_s3x2", "pixels"},

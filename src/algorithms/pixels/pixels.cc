@@ -1,10 +1,10 @@
 // Few result channels: refuse, plan, prepare the filter. pixels_run.cc has the rest.
 #include <algorithm>
-#include <bit>
 #include <string>
 
 #include "src/algorithms/blocks.h"
 #include "src/algorithms/element_types.h"
+#include "src/algorithms/finite.h"
 #include "src/algorithms/pixels/pixels_plan.h"
 #include "src/algorithms/steps.h"
 #include "src/base/cache_size.h"
@@ -147,9 +147,16 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   constexpr double kMoved = 1.0;  // cycles of an element that is turned, read or written
   const auto row_taps = static_cast<double>(row_taps_total) *
                         static_cast<double>(CeilDivide(problem.rows.in, problem.rows.stride));
+  // A line of each channel has its set-up, and so has each segment.
+  const double lines = (problem.layout == Layout::kNchw ? 12 : 10) *
+                       static_cast<double>(problem.batch * problem.rows.out * problem.out_channels);
+  const double segments = 60 * static_cast<double>(problem.batch * problem.rows.in) *
+                          static_cast<double>(plan->column_phases.size());
   plan->cycles = static_cast<double>(problem.batch * problem.in_channels * problem.out_channels) *
-                     row_taps * computed / plan->lanes / 0.75 +
-                 kMoved * static_cast<double>(problem.out_backprop_elements()) +
+                     row_taps * computed / plan->lanes / 0.62 +
+                 (IsHalf(problem.dtype) ? 2 : 1) * kMoved *
+                     static_cast<double>(problem.out_backprop_elements()) +
+                 lines + segments +
                  2 * kMoved * static_cast<double>(problem.in_backprop_elements());
   *result = std::move(plan);
   return {};
@@ -160,21 +167,6 @@ float Number(BFloat16 value) { return ToFloat(value); }
 template <typename T>
 T Number(T value) {
   return value;
-}
-
-// By the bits: a signalling NaN must not raise.
-bool IsFinite(Float16 value) { return (value.bits & 0x7C00) != 0x7C00; }
-bool IsFinite(BFloat16 value) { return (value.bits & 0x7F80) != 0x7F80; }
-bool IsFinite(float value) { return (std::bit_cast<uint32_t>(value) & 0x7F800000) != 0x7F800000; }
-bool IsFinite(double value) {
-  constexpr uint64_t kExponent = uint64_t{0x7FF} << 52;
-  return (std::bit_cast<uint64_t>(value) & kExponent) != kExponent;
-}
-bool IsFinite(int32_t) { return true; }
-
-template <typename S>
-bool AllFinite(const S* filter, int64_t count) {
-  return std::all_of(filter, filter + count, [](S value) { return IsFinite(value); });
 }
 
 // Channels of a block are neighbours, in the order in which the kernel takes them.

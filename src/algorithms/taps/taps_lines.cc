@@ -1,0 +1,260 @@
+// Taps as lines at run time: one task per region of one image, row by row of in_backprop.
+#include <algorithm>
+#include <type_traits>
+
+#include "src/algorithms/blocks.h"
+#include "src/algorithms/phases.h"
+#include "src/algorithms/taps/taps_plan.h"
+#include "src/base/integer.h"
+#include "src/kernels/convert/convert.h"
+#include "src/kernels/taps/taps.h"
+#include "src/kernels/transpose/transpose.h"
+#include "src/threads/partition.h"
+
+namespace dgrad::taps {
+namespace {
+
+template <typename S, typename T>
+class LinesRunner {
+ public:
+  LinesRunner(const TapsPlan& plan, const void* out_backprop, const void* packed, void* in_backprop,
+              void* workspace)
+      : plan_(plan),
+        p_(plan.problem),
+        kernels_(kernels::Taps<T>(plan.isa)),
+        convert_(kernels::Convert(plan.isa)),
+        transpose_(kernels::Transpose<T>(plan.isa)),
+        source_(static_cast<const S*>(out_backprop)),
+        packed_(static_cast<const T*>(packed)),
+        result_(static_cast<S*>(in_backprop)),
+        workspace_(static_cast<std::byte*>(workspace)) {}
+
+  Status Run(Executor& executor, const Control& control) {
+    const int64_t tasks = p_.batch * plan_.row_blocks * plan_.group_blocks;
+    return RunTasks(executor, plan_.slots, tasks, control, [&](int slot, int64_t task) {
+      Region region;
+      region.groups = Part(plan_.groups, plan_.group_blocks, task % plan_.group_blocks);
+      region.groups.begin += plan_.first_group;
+      region.groups.end += plan_.first_group;
+      task /= plan_.group_blocks;
+      region.rows = Part(p_.rows.in, plan_.row_blocks, task % plan_.row_blocks);
+      region.image = task / plan_.row_blocks;
+      region.columns.begin = std::max<int64_t>(0, region.groups.begin - (plan_.overlap - 1));
+      region.columns.end = std::min(p_.columns.out, region.groups.end);
+      std::byte* at = workspace_ + slot * plan_.slot_bytes;
+      region.ring = reinterpret_cast<T*>(at);
+      at += plan_.ring_bytes;
+      region.planes = reinterpret_cast<T*>(at);
+      at += plan_.line_bytes;
+      region.row = reinterpret_cast<T*>(at);
+      at += plan_.row_bytes;
+      region.sources = reinterpret_cast<const T**>(at);
+      RunRegion(region);
+    });
+  }
+
+ private:
+  struct Range {
+    int64_t begin = 0;
+    int64_t end = 0;
+    int64_t size() const { return end - begin; }
+  };
+
+  static Range Part(int64_t size, int64_t parts, int64_t index) {
+    return {PartBegin(size, parts, index), PartBegin(size, parts, index + 1)};
+  }
+
+  struct Region {
+    int64_t image;
+    Range rows;     // of in_backprop
+    Range groups;   // of its columns, pad_before added
+    Range columns;  // of out_backprop, not empty
+    T* ring;        // products: [row % ring][plane][tap][line]
+    T* planes;      // a row of out_backprop, [channel][source pitch]
+    T* row;         // a row of in_backprop
+    const T** sources;
+  };
+
+  void RunRegion(const Region& region) {
+    const IndexRange read = ReadRange(p_.rows, region.rows.begin, region.rows.end);
+    int64_t next = read.begin;
+    for (int64_t h = region.rows.begin; h < region.rows.end; ++h) {
+      const int64_t last = FloorDivide(h + p_.rows.pad_before, p_.rows.stride);
+      for (; next < read.end && next <= last; ++next) Multiply(region, next);
+      Sum(region, h);
+    }
+  }
+
+  // The line of column 0 of a plane and row of out_backprop, its element of columns.begin.
+  T* LineAt(const Region& region, int64_t row, int64_t column) const {
+    return region.ring + row % plan_.ring * plan_.ring_row() + column * plan_.line_pitch() +
+           plan_.line_margin();
+  }
+
+  // A row of out_backprop as planes that may be read by whole vectors: in place if it can be.
+  const T* Planes(const Region& region, int64_t row, int64_t* pitch) {
+    const int64_t count = region.columns.size();
+    const int64_t plane = p_.rows.out * p_.columns.out;
+    const int64_t pixel = row * p_.columns.out + region.columns.begin;
+    *pitch = plan_.source_pitch();
+    if (p_.layout == Layout::kNchw) {
+      const int64_t first = region.image * p_.out_channels * plane + pixel;
+      if constexpr (std::is_same_v<S, T>) {
+        const int64_t end = first + (p_.out_channels - 1) * plane + RoundUp(count, plan_.lanes);
+        if (plan_.reads_planes() && end <= p_.out_backprop_elements()) {
+          *pitch = plane;
+          return source_ + first;
+        }
+      }
+      for (int64_t k = 0; k < p_.out_channels; ++k) {
+        kernels::Widen(convert_, source_ + first + k * plane, region.planes + k * *pitch, count);
+      }
+      return region.planes;
+    }
+    const S* const from = source_ + (region.image * plane + pixel) * p_.out_channels;
+    if constexpr (std::is_same_v<S, T>) {
+      transpose_(from, p_.out_channels, region.planes, *pitch, count, p_.out_channels);
+    } else {
+      TurnConverted(from, count, region.planes, *pitch);
+    }
+    return region.planes;
+  }
+
+  void TurnConverted(const S* from, int64_t count, T* to, int64_t pitch) {
+    constexpr int64_t kPixels = 16;
+    constexpr int64_t kDepth = 256;
+    T block[kPixels * kDepth];
+    for (int64_t w = 0; w < count; w += kPixels) {
+      const int64_t pixels = std::min(kPixels, count - w);
+      for (int64_t k = 0; k < p_.out_channels; k += kDepth) {
+        const int64_t depth = std::min(kDepth, p_.out_channels - k);
+        for (int64_t i = 0; i < pixels; ++i) {
+          kernels::Widen(convert_, from + (w + i) * p_.out_channels + k, block + i * kDepth, depth);
+        }
+        transpose_(block, kDepth, to + k * pitch + w, pitch, pixels, depth);
+      }
+    }
+  }
+
+  // One row of out_backprop by the taps that fall into the region.
+  void Multiply(const Region& region, int64_t row) {
+    Range taps;
+    plan_.TapsWithin(row, region.rows.begin, region.rows.end, &taps.begin, &taps.end);
+    if (taps.begin >= taps.end) return;
+    kernels::TapsProductCall<T> call;
+    const T* const planes = Planes(region, row, &call.b_term);
+    const int64_t count = region.columns.size();
+    const int64_t vectors = CeilDivide(count, plan_.lanes);
+    for (int64_t v = 0; v < BlockCount(vectors); ++v) {
+      const Block block = BlockAt(vectors, v);
+      call.b = planes + block.first * plan_.lanes;
+      for (int64_t plane = 0; plane < plan_.planes; ++plane) {
+        const int64_t first = plane * plan_.plane_columns;
+        MultiplyBlock(region, call, row, block,
+                      {first + taps.begin * p_.columns.taps, first + taps.end * p_.columns.taps});
+      }
+    }
+    // What shifted vectors find before and behind the columns.
+    const int64_t behind = region.groups.end - region.columns.begin;
+    for (int64_t plane = 0; plane < plan_.planes; ++plane) {
+      for (int64_t i = taps.begin * p_.columns.taps; i < taps.end * p_.columns.taps; ++i) {
+        T* const line = LineAt(region, row, plane * plan_.plane_columns + i);
+        std::fill(line - (plan_.overlap - 1), line, T{});
+        for (int64_t x = count; x < behind; ++x) line[x] = T{};
+      }
+    }
+  }
+
+  // Vectors of a block by columns of the packed filter.
+  void MultiplyBlock(const Region& region, kernels::TapsProductCall<T> call, int64_t row,
+                     const Block& block, const Range& columns) {
+    const T* const b = call.b;
+    const int64_t total = plan_.planes * plan_.plane_columns;
+    const int64_t width = block.count * plan_.lanes;
+    call.a_row = 1;
+    call.a_term = total;
+    call.out_row = plan_.line_pitch();
+    const int64_t tiles = CeilDivide(columns.size(), kernels_.max_rows[block.count]);
+    for (int64_t t = 0; t < tiles; ++t) {
+      const Range tile = {columns.begin + PartBegin(columns.size(), tiles, t),
+                          columns.begin + PartBegin(columns.size(), tiles, t + 1)};
+      call.out = LineAt(region, row, tile.begin) + block.first * plan_.lanes;
+      call.accumulate = false;
+      for (int64_t chunk = 0; chunk < plan_.chunks; ++chunk) {
+        const Range terms = Part(p_.out_channels, plan_.chunks, chunk);
+        call.a = packed_ + terms.begin * total + tile.begin;
+        call.b = b + terms.begin * call.b_term;
+        call.terms = terms.size();
+        // Tiles take turns with the vectors of the next block.
+        call.ahead = call.b + width + t % block.count * plan_.lanes;
+        call.ahead_step = call.b_term;
+        kernels_.products[block.count][tile.size()](call);
+        call.accumulate = true;
+      }
+    }
+  }
+
+  // One row of in_backprop from the lines kept.
+  void Sum(const Region& region, int64_t h) {
+    for (int64_t plane = 0; plane < plan_.planes; ++plane) {
+      kernels::TapsSumCall<T> call;
+      call.sources = 0;
+      ForRowTaps(p_.rows, h, [&](int64_t tap, int64_t row) {
+        const int64_t first = plane * plan_.plane_columns + tap * p_.columns.taps;
+        for (int64_t k = 0; k < p_.columns.taps; ++k) {
+          region.sources[call.sources++] =
+              LineAt(region, row, first + k) + region.groups.begin - k - region.columns.begin;
+        }
+      });
+      call.source = region.sources;
+      call.whole = call.sources;
+      call.width = call.rest = call.source_step = plan_.lanes;
+      call.groups = CeilDivide(region.groups.size(), plan_.lanes);
+      call.out = region.row;
+      kernels_.sum(call);
+      const int64_t origin = region.groups.begin - p_.columns.pad_before;
+      const int64_t begin = std::max<int64_t>(origin, 0);
+      const int64_t end = std::min(region.groups.end - p_.columns.pad_before, p_.columns.in);
+      S* const to = result_ +
+                    ((region.image * plan_.planes + plane) * p_.rows.in + h) * p_.columns.in +
+                    begin;
+      kernels::Narrow(convert_, region.row + (begin - origin), to, end - begin);
+    }
+  }
+
+  const TapsPlan& plan_;
+  const Problem& p_;
+  const kernels::TapsFamily<T>& kernels_;
+  const kernels::ConvertFamily& convert_;
+  const kernels::TransposeKernel<T> transpose_;
+  const S* const source_;
+  const T* const packed_;
+  S* const result_;
+  std::byte* const workspace_;
+};
+
+}  // namespace
+
+Status RunLines(const TapsPlan& plan, const void* out_backprop, const void* packed,
+                void* in_backprop, void* workspace, Executor& executor, const Control& control) {
+  const auto run = [&](auto storage, auto compute) {
+    LinesRunner<decltype(storage), decltype(compute)> runner(plan, out_backprop, packed,
+                                                             in_backprop, workspace);
+    return runner.Run(executor, control);
+  };
+  switch (plan.problem.dtype) {
+    case DType::kF16:
+      return run(Float16{}, float{});
+    case DType::kBF16:
+      return run(BFloat16{}, float{});
+    case DType::kF32:
+      return run(float{}, float{});
+    case DType::kF64:
+      return run(double{}, double{});
+    case DType::kI32:
+      return run(int32_t{}, int32_t{});
+  }
+  return Internal("unknown element type");
+}
+
+}  // namespace dgrad::taps

@@ -1,0 +1,30 @@
+#include "src/kernels/taps/taps.h"
+#include "src/kernels/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/kernels/taps/taps_f32.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "src/kernels/taps/taps-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dgrad::kernels::HWY_NAMESPACE {
+
+const TapsFamily<float>& TapsF32() {
+  static constexpr TapsFamily<float> kFamily = MakeTapsFamily<float>();
+  return kFamily;
+}
+
+}  // namespace dgrad::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dgrad::kernels {
+
+template <>
+const TapsFamily<float>& Taps<float>(Isa isa) {
+  return DGRAD_SELECT(isa, TapsF32);
+}
+
+}  // namespace dgrad::kernels
+#endif  // HWY_ONCE
