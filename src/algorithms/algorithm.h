@@ -56,6 +56,8 @@ struct Algorithm {
 // Of direct/: the same loops, with other lanes.
 extern const Algorithm kDirect;   // any problem
 extern const Algorithm kGrouped;  // more than one group, depthwise included
+// Of small_groups/: vectors of neighbouring channels of several groups.
+extern const Algorithm kSmallGroups;  // depthwise, and groups of 2, 4 or 8 channels
 // Of pixels/: vectors of pixels.
 extern const Algorithm kPixels;  // one group, few result channels
 
