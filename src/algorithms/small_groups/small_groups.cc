@@ -33,8 +33,8 @@ std::string Refuse(const Problem& problem, const PlanContext& context) {
   if (channels != problem.group_out_channels()) {
     return "it needs groups with as many channels of out_backprop as of in_backprop";
   }
-  if (channels > 1 && (channels >= lanes || lanes % channels != 0)) {
-    return "it needs groups of whose channels several fill a vector of " + std::to_string(lanes);
+  if (channels > 1 && (channels > lanes || lanes % channels != 0)) {
+    return "it needs groups of whose channels whole ones fill a vector of " + std::to_string(lanes);
   }
   if (problem.in_channels < lanes) {
     return "it needs " + std::to_string(lanes) + " channels at least";
@@ -130,7 +130,7 @@ Status ChooseBlocking(const PlanContext& context, SmallGroupsPlan* plan) {
   const Problem& p = plan->problem;
   const int64_t l2 = GetCacheSizes().l2;
   const int64_t units = plan->channel_units();
-  plan->call_vectors = plan->converts || plan->terms > 1 ? 1 : 4;
+  plan->call_vectors = plan->converts || plan->terms > 1 ? 1 : plan->vectors;
   if (plan->converts) plan->channel_blocks = CeilDivide(units, plan->call_vectors);
   const auto block_rows = [&] { return CeilDivide(p.rows.in, plan->row_blocks); };
   const auto pixel_bytes = [&] {
@@ -227,7 +227,7 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
     plan->row_size += phase.taps * plan->terms * plan->lanes;
   }
   plan->packed_filter_bytes = plan->vectors * plan->vector_size() * plan->compute_size;
-  plan->converts = p.layout == Layout::kNchw || (half && plan->terms > 1);
+  plan->converts = p.layout == Layout::kNchw;
   // A block of one unit, whose last two vectors may overlap.
   const int64_t overlap = plan->channel_units() < plan->vectors ? 2 : 1;
   plan->pixel_channels =
@@ -255,19 +255,27 @@ template <typename S, typename T>
 void PackVector(const SmallGroupsPlan& plan, const S* filter, int64_t vector, T* to) {
   const Problem& p = plan.problem;
   const int64_t channel = plan.FirstChannel(vector);
+  const int64_t groups = plan.lanes / plan.terms;
   for (const Phase& rows : plan.row_phases) {
     for (int64_t i = 0; i < rows.taps; ++i) {
       for (const Phase& columns : plan.column_phases) {
-        for (int64_t term = 0; term < plan.terms; ++term) {
-          for (int64_t j = columns.taps - 1; j >= 0; --j) {  // inputs rise where taps fall
-            const S* const tap = filter + (rows.tap(i) * p.columns.taps + columns.tap(j)) *
-                                              plan.terms * p.out_channels;
-            for (int64_t lane = 0; lane < plan.lanes; ++lane) {
-              const int64_t c = (channel + lane) % plan.terms;
-              *to++ = Number(tap[c * p.out_channels + channel + lane - c + term]);
+        for (int64_t j = 0; j < columns.taps; ++j) {
+          const S* const tap =
+              filter +
+              (rows.tap(i) * p.columns.taps + columns.tap(j)) * plan.terms * p.out_channels +
+              channel;
+          T* const from_right = to + (columns.taps - 1 - j) * plan.lanes;  // inputs rise, taps fall
+          for (int64_t c = 0; c < plan.terms; ++c) {
+            for (int64_t group = 0; group < groups; ++group) {
+              const int64_t lane = group * plan.terms + c;
+              for (int64_t term = 0; term < plan.terms; ++term) {
+                from_right[term * columns.taps * plan.lanes + lane] =
+                    Number(tap[c * p.out_channels + group * plan.terms + term]);
+              }
             }
           }
         }
+        to += columns.taps * plan.terms * plan.lanes;
       }
     }
   }

@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <iterator>
 #include <type_traits>
 
 #include "hwy/highway.h"
@@ -19,17 +20,21 @@ HWY_BEFORE_NAMESPACE();
 namespace dgrad::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Sizes of tiles: accumulators, at most five filter vectors, an index and an input must fit the
-// registers.
-constexpr int kRowTilePixels[kGroupRowTiles] = {1, 2, 3, 5, 7, 8, 14};
+// Sizes of tiles: accumulators, filter vectors of the unrolled taps, indices and an input must fit
+// the registers.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
-constexpr int kRowTiles = 7;
+constexpr int kRowTilePixels[] = {1, 2, 4, 7, 14};
 #elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
-constexpr int kRowTiles = 6;
+constexpr int kRowTilePixels[] = {1, 2, 4, 8};
 #else
-constexpr int kRowTiles = 3;
+constexpr int kRowTilePixels[] = {1, 4};
 #endif
-constexpr int kMostUnrolledTaps = 5;
+constexpr int kRowTiles = static_cast<int>(std::size(kRowTilePixels));
+// Filters of more taps, and integers, take a loop over the taps.
+template <typename T>
+constexpr int kMostUnrolledTaps = std::is_same_v<T, float>    ? 5
+                                  : std::is_same_v<T, double> ? 3
+                                                              : 0;
 
 // Highway 1.0.3 converts float16 exactly only where the CPU has an instruction for it, and
 // truncates to bfloat16 everywhere.
@@ -38,6 +43,16 @@ constexpr bool kRowVectorF16 = true;
 #else
 constexpr bool kRowVectorF16 = false;
 #endif
+
+// Not inlined: too long for each of the many tiles.
+template <class D>
+HWY_NOINLINE void WidenLanes(const Float16* from, float* to) {
+  for (size_t i = 0; i < hn::MaxLanes(D()); ++i) to[i] = ToFloat(from[i]);
+}
+template <class D>
+HWY_NOINLINE void NarrowLanes(const float* from, Float16* to) {
+  for (size_t i = 0; i < hn::MaxLanes(D()); ++i) to[i] = ToFloat16(from[i]);
+}
 
 template <class D, typename S>
 HWY_INLINE hn::Vec<D> LoadWide(D d, const S* from) {
@@ -53,7 +68,7 @@ HWY_INLINE hn::Vec<D> LoadWide(D d, const S* from) {
     return hn::PromoteTo(d, hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(from)));
   } else {
     HWY_ALIGN float lanes[hn::MaxLanes(D())];
-    for (size_t i = 0; i < hn::MaxLanes(D()); ++i) lanes[i] = ToFloat(from[i]);
+    WidenLanes<D>(from, lanes);
     return hn::Load(d, lanes);
   }
 }
@@ -79,7 +94,7 @@ HWY_INLINE void StoreNarrow(D d, hn::Vec<D> value, S* to) {
   } else {
     HWY_ALIGN float lanes[hn::MaxLanes(D())];
     hn::Store(value, d, lanes);
-    for (size_t i = 0; i < hn::MaxLanes(D()); ++i) to[i] = ToFloat16(lanes[i]);
+    NarrowLanes<D>(lanes, to);
   }
 }
 
@@ -97,28 +112,48 @@ struct TermPicker {
   hn::Vec<DI> first;
 };
 
-// Adds one row tap's products to the sums of a tile. `begin` and `end`: the inputs that exist.
-// kTaps 0: any number of taps.
+// True for the inputs of a tile that exist. Every pixel meets one, so only the outermost `taps - 1`
+// on either side may be missing, and with a constant `i` the compiler drops the other questions.
+template <int kPixels>
+HWY_INLINE bool InputExists(int64_t i, int64_t taps, int64_t begin, int64_t end) {
+  return !(i < taps - 1 && i < begin) && !(i >= kPixels && i >= end);
+}
+
+// Adds one row tap's products to the sums of a tile; inputs [begin, end) exist. kTaps 0: any
+// number.
 template <class D, typename S, int kPixels, int kTaps, bool kGroups>
 HWY_INLINE void AddRowTap(D d, const S* HWY_RESTRICT a, int64_t step, int64_t begin, int64_t end,
                           int64_t taps, int64_t terms, const hn::TFromD<D>* HWY_RESTRICT b,
                           hn::Vec<D> (&sum)[kPixels]) {
+  using T = hn::TFromD<D>;
   using V = hn::Vec<D>;
   constexpr int64_t kLanes = hn::MaxLanes(D());
-  const TermPicker<D> picker(terms);
-  for (int64_t term = 0; term < (kGroups ? terms : 1); ++term) {
-    const auto indices = picker.Indices(d, term);
-    if constexpr (kTaps > 0) {
+  if constexpr (kTaps > 0) {
+    constexpr int kInputs = kPixels + kTaps - 1;
+    // Groups read their inputs once for each term: from neighbouring aligned lines, converted.
+    HWY_ALIGN T lines[kGroups ? kInputs * kLanes : 1];
+    if constexpr (kGroups) {
+#pragma GCC unroll 32
+      for (int i = 0; i < kInputs; ++i) {
+        if (!InputExists<kPixels>(i, kTaps, begin, end)) continue;
+        hn::Store(LoadWide(d, a + i * step), d, lines + i * kLanes);
+      }
+    }
+    const TermPicker<D> picker(terms);
+    for (int64_t term = 0; term < (kGroups ? terms : 1); ++term) {
       V filter[kTaps];
 #pragma GCC unroll 8
       for (int k = 0; k < kTaps; ++k) filter[k] = hn::LoadU(d, b + k * kLanes);
+      const auto indices = picker.Indices(d, term);
 #pragma GCC unroll 32
-      for (int i = 0; i < kPixels + kTaps - 1; ++i) {
-        // Every pixel meets an input, so only the outermost may be missing.
-        if (i < kTaps - 1 && i < begin) continue;
-        if (i >= kPixels && i >= end) continue;
-        V input = LoadWide(d, a + i * step);
-        if constexpr (kGroups) input = hn::TableLookupLanes(input, indices);
+      for (int i = 0; i < kInputs; ++i) {
+        if (!InputExists<kPixels>(i, kTaps, begin, end)) continue;
+        V input;
+        if constexpr (kGroups) {
+          input = hn::TableLookupLanes(hn::Load(d, lines + i * kLanes), indices);
+        } else {
+          input = LoadWide(d, a + i * step);
+        }
 #pragma GCC unroll 8
         for (int k = 0; k < kTaps; ++k) {
           if (i - k >= 0 && i - k < kPixels) {
@@ -127,7 +162,11 @@ HWY_INLINE void AddRowTap(D d, const S* HWY_RESTRICT a, int64_t step, int64_t be
         }
       }
       b += kTaps * kLanes;
-    } else {
+    }
+  } else {
+    const TermPicker<D> picker(terms);
+    for (int64_t term = 0; term < (kGroups ? terms : 1); ++term) {
+      const auto indices = picker.Indices(d, term);
       for (int64_t k = 0; k < taps; ++k, b += kLanes) {
         const V filter = hn::LoadU(d, b);
 #pragma GCC unroll 16
@@ -140,6 +179,20 @@ HWY_INLINE void AddRowTap(D d, const S* HWY_RESTRICT a, int64_t step, int64_t be
       }
     }
   }
+}
+
+// Hints for the vectors of a tile's pixels `ahead` elements further on; a vector that is not
+// aligned lies in two lines. Inlined by force, see base/prefetch.h.
+template <int kPixels, int64_t kLanes, bool kWrite, typename S>
+[[gnu::always_inline]] inline void PrefetchPixels(const S* from, int64_t step, int64_t ahead) {
+  if (ahead == 0) return;
+  from += ahead;
+#pragma GCC unroll 16
+  for (int p = 0; p < kPixels; ++p) __builtin_prefetch(from + p * step, kWrite, 3);
+  constexpr int64_t kBytes = kLanes * static_cast<int64_t>(sizeof(S));
+  if (static_cast<int64_t>(reinterpret_cast<uintptr_t>(from) % 64) + kBytes <= 64) return;
+#pragma GCC unroll 16
+  for (int p = 0; p < kPixels; ++p) __builtin_prefetch(from + p * step + kLanes - 1, kWrite, 3);
 }
 
 // One part of one vector of channels.
@@ -161,16 +214,8 @@ void RunRowPart(const GroupRowCall<S, hn::TFromD<D>>& call, const GroupRowPart& 
     const int64_t first = std::min<int64_t>(next, part.pixels - kPixels);
     const S* row = a + first * in_step;
     S* const to = out + first * out_step;
-    if (a_ahead != 0) {
-#pragma GCC unroll 16
-      for (int p = 0; p < kPixels; ++p) {
-        __builtin_prefetch(row + (p + kTaps / 2) * in_step + a_ahead, 0, 3);
-      }
-    }
-    if (out_ahead != 0) {
-#pragma GCC unroll 16
-      for (int p = 0; p < kPixels; ++p) __builtin_prefetch(to + p * out_step + out_ahead, 1, 3);
-    }
+    PrefetchPixels<kPixels, kLanes, false>(row + (kTaps / 2) * in_step, in_step, a_ahead);
+    PrefetchPixels<kPixels, kLanes, true>(to, out_step, out_ahead);
     const T* filter = b;
     const int64_t begin = part.in_begin - first, end = part.in_end - first;
     // Every loop over the accumulators is unrolled, else GCC keeps them in memory.
@@ -202,15 +247,17 @@ void RunRowPart(const GroupRowCall<S, hn::TFromD<D>>& call, const GroupRowPart& 
 
 template <class D, typename S>
 struct RowTable {
-  using Run = void (*)(const GroupRowCall<S, hn::TFromD<D>>&, const GroupRowPart&, const S*,
-                       const hn::TFromD<D>*, S*);
-  Run run[2][kGroupRowTiles][kMostUnrolledTaps + 1];  // [groups][tile][taps]
+  using T = hn::TFromD<D>;
+  using Run = void (*)(const GroupRowCall<S, T>&, const GroupRowPart&, const S*, const T*, S*);
+  Run run[2][kRowTiles][kMostUnrolledTaps<T> + 1];  // [groups][tile][taps]; taps 0: more
 };
 
 template <class D, typename S, bool kGroups, int kTile, int kTaps>
 constexpr void FillRowTable(RowTable<D, S>& table) {
-  table.run[kGroups][kTile][kTaps] = &RunRowPart<D, S, kRowTilePixels[kTile], kTaps, kGroups>;
-  if constexpr (kTaps + 1 <= kMostUnrolledTaps) {
+  // More taps than three are usual for depthwise filters only.
+  constexpr int kUnrolled = kGroups && kTaps > 3 ? 0 : kTaps;
+  table.run[kGroups][kTile][kTaps] = &RunRowPart<D, S, kRowTilePixels[kTile], kUnrolled, kGroups>;
+  if constexpr (kTaps < kMostUnrolledTaps<hn::TFromD<D>>) {
     FillRowTable<D, S, kGroups, kTile, kTaps + 1>(table);
   } else if constexpr (kTile + 1 < kRowTiles) {
     FillRowTable<D, S, kGroups, kTile + 1, 0>(table);
@@ -221,15 +268,13 @@ template <class D, typename S>
 constexpr RowTable<D, S> MakeRowTable() {
   RowTable<D, S> table{};
   FillRowTable<D, S, false, 0, 0>(table);
-  // Groups are computed in the compute type.
-  if constexpr (std::is_same_v<S, hn::TFromD<D>> && hn::MaxLanes(D()) > 1) {
-    FillRowTable<D, S, true, 0, 0>(table);
-  }
+  if constexpr (hn::MaxLanes(D()) > 1) FillRowTable<D, S, true, 0, 0>(table);
   return table;
 }
 
 template <class D, typename S>
 void RunGroupRow(const GroupRowCall<S, hn::TFromD<D>>& call) {
+  using T = hn::TFromD<D>;
   static constexpr RowTable<D, S> kTable = MakeRowTable<D, S>();
   constexpr int64_t kLanes = hn::MaxLanes(D());
   const D d;
@@ -246,7 +291,7 @@ void RunGroupRow(const GroupRowCall<S, hn::TFromD<D>>& call) {
         }
         continue;
       }
-      table[part.tile][part.taps <= kMostUnrolledTaps ? part.taps : 0](
+      table[part.tile][part.taps <= kMostUnrolledTaps<T> ? part.taps : 0](
           call, part, call.a + part.in_offset + channel, b + part.b_offset, out);
     }
   }

@@ -41,12 +41,12 @@ struct GroupRowCall {
   // may compute channels again that the one before it has.
   int64_t vectors;
   int64_t last_channel;
-  int64_t terms;  // channels of a group: 1, or a power of two that divides lanes
+  int64_t terms;  // channels of a group: 1, or a power of two that divides lanes (1 with one lane)
   // Elements from `a` and `out` to rows that will be used soon; 0: none.
   int64_t a_ahead, out_ahead;
 };
 
-inline constexpr int kGroupRowTiles = 7;
+inline constexpr int kGroupRowTiles = 5;
 inline constexpr int kGroupRowMostTerms = 256;  // of a row tap: terms * taps of a part
 
 // Order of summation of an element: row taps, terms, column taps by rising input; partial sums of
