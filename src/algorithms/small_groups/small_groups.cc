@@ -191,12 +191,28 @@ Status ChooseBlocking(const PlanContext& context, SmallGroupsPlan* plan) {
   return {};
 }
 
+// One multiply-add a cycle and vector; what is read and written in place costs every algorithm the
+// same.
 double PredictCycles(const PlanContext& context, const SmallGroupsPlan& plan) {
+  constexpr double kPart = 25;    // cycles to begin a part
+  constexpr double kMoved = 0.7;  // of an element that is converted
+  constexpr int64_t kLatency = 4;
   const Problem& p = plan.problem;
-  const double vectors = static_cast<double>(plan.vectors) / static_cast<double>(p.in_channels);
-  const double moved = static_cast<double>(p.out_backprop_elements() + p.in_backprop_elements());
-  double cycles = p.multiply_adds() * vectors / 0.8 + 0.15 * moved;
-  if (plan.converts) cycles += 0.7 * moved;
+  const auto& family = kernels::GroupRows<float, float>(plan.isa);
+  double row = 0;  // of a row tap, term and vector
+  for (const kernels::GroupRowPart& part : plan.parts) {
+    const int64_t size = family.tile_pixels[part.tile];
+    row +=
+        static_cast<double>(CeilDivide(part.pixels, size) * std::max(size, kLatency) * part.taps);
+  }
+  const double row_taps = static_cast<double>(plan.row_taps_total) *
+                          static_cast<double>(CeilDivide(p.rows.in, p.rows.stride));
+  const double calls = static_cast<double>(p.rows.in) * static_cast<double>(plan.parts.size());
+  double cycles = static_cast<double>(p.batch * plan.vectors) *
+                  (row * row_taps * static_cast<double>(plan.terms) / 0.85 + calls * kPart);
+  if (plan.converts) {
+    cycles += kMoved * static_cast<double>(p.out_backprop_elements() + p.in_backprop_elements());
+  }
   if (!context.filter_packed) {
     cycles += 1.5 * static_cast<double>(plan.packed_filter_bytes) /
               static_cast<double>(plan.compute_size);
