@@ -57,7 +57,7 @@ struct Algorithm {
 extern const Algorithm kDirect;   // any problem
 extern const Algorithm kGrouped;  // more than one group, depthwise included
 // Of small_groups/: vectors of neighbouring channels of several groups.
-extern const Algorithm kSmallGroups;  // depthwise, and groups of 2, 4 or 8 channels
+extern const Algorithm kSmallGroups;  // depthwise, and groups of 2, 4, 8 or 16 channels
 // Of pixels/: vectors of pixels.
 extern const Algorithm kPixels;  // one group, few result channels
 

@@ -5,7 +5,7 @@
 namespace dgrad {
 namespace {
 
-constexpr const Algorithm* kAlgorithms[] = {&kPixels, &kSmallGroups, &kGrouped, &kDirect};
+constexpr const Algorithm* kAlgorithms[] = {&kPixels, &kGrouped, &kSmallGroups, &kDirect};
 
 std::string Megacycles(double cycles) {
   char text[64];

@@ -29,6 +29,9 @@ constexpr Case kCases[] = {
     {"h12w40c4_k1x1_oc3_s3x2", "pixels"},
     {"h9w12c24_k3x3_oc24_p1,1,1,1_g24", "grouped"},
     {"h12w10c16_k3x3_oc32_s2x2_p2,2,2,2_d2x2_g8", "grouped"},
+    {"h9w17c24_k3x3_oc24_p1,1,1,1_g24", "small_groups"},
+    {"h12w10c16_k3x3_oc16_s2x2_p2,2,2,2_d2x2_g8", "small_groups"},
+    {"h9w11c40_k3x3_oc40_s1x2_p1,1,1,1_g5", "small_groups"},
 };
 
 class SpecialValuesTest : public ::testing::TestWithParam<std::tuple<Case, const char*>> {};

@@ -26,18 +26,19 @@ int LanesOf(DType dtype, Isa isa) {
   }
 }
 
-std::string Refuse(const Problem& problem, const PlanContext& context) {
+// The same on every instruction set: the widest vector's lanes.
+std::string Refuse(const Problem& problem, const PlanContext&) {
   const int64_t channels = problem.group_in_channels();
-  const int64_t lanes = LanesOf(problem.dtype, context.isa);
+  const int64_t widest = problem.dtype == DType::kF64 ? 8 : 16;
   if (problem.groups <= 1) return "it needs more than one group";
   if (channels != problem.group_out_channels()) {
     return "it needs groups with as many channels of out_backprop as of in_backprop";
   }
-  if (channels > 1 && (channels > lanes || lanes % channels != 0)) {
-    return "it needs groups of whose channels whole ones fill a vector of " + std::to_string(lanes);
+  if (channels > widest || (channels & (channels - 1)) != 0) {
+    return "it needs groups of 1, 2, 4, ... " + std::to_string(widest) + " channels";
   }
-  if (problem.in_channels < lanes) {
-    return "it needs " + std::to_string(lanes) + " channels at least";
+  if (problem.in_channels < widest) {
+    return "it needs " + std::to_string(widest) + " channels at least";
   }
   if (problem.in_backprop_elements() == 0 || problem.out_backprop_elements() == 0 ||
       problem.filter_elements() == 0) {
@@ -222,12 +223,14 @@ double PredictCycles(const PlanContext& context, const SmallGroupsPlan& plan) {
 
 Status MakePlan(const Problem& problem, const PlanContext& context,
                 std::unique_ptr<const AlgorithmPlan>* result) {
+  const int lanes = LanesOf(problem.dtype, context.isa);
+  if (problem.group_in_channels() > lanes) return kGrouped.plan(problem, context, result);
   auto plan = std::make_unique<SmallGroupsPlan>();
   const Problem& p = plan->problem = problem;
   plan->isa = context.isa;
   const bool half = p.dtype == DType::kF16 || p.dtype == DType::kBF16;
   plan->compute_size = half ? 4 : SizeOf(p.dtype);
-  plan->lanes = LanesOf(p.dtype, context.isa);
+  plan->lanes = lanes;
   plan->terms = p.group_out_channels();
   plan->vectors = CeilDivide(p.in_channels, plan->lanes);
   DGRAD_RETURN_IF_ERROR(SplitAxis(p.rows, &plan->row_phases));

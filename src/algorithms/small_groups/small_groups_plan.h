@@ -2,7 +2,8 @@
 // whole groups, and a kernel call computes a row of the result.
 //
 // Each axis is split into phases and a dilated phase into runs, so that neighbouring pixels of a
-// run meet neighbouring inputs. Tensors are read and written in place; half types in groups and
+// run meet neighbouring inputs. Where vectors are shorter than a group, the plan is that of
+// "grouped". Tensors are read and written in place; half types in groups and
 // NCHW go through a task's own scratch memory.
 #ifndef DGRAD_ALGORITHMS_SMALL_GROUPS_SMALL_GROUPS_PLAN_H_
 #define DGRAD_ALGORITHMS_SMALL_GROUPS_SMALL_GROUPS_PLAN_H_
