@@ -65,6 +65,8 @@ extern const Algorithm kDirect;   // any problem
 extern const Algorithm kGrouped;  // more than one group, depthwise included
 // Of winograd/: fewer multiplications, rounded otherwise.
 extern const Algorithm kWinograd;  // one group, 2 to 5 taps a phase along an axis
+// Of small_groups/: vectors of neighbouring channels of several groups.
+extern const Algorithm kSmallGroups;  // depthwise, and groups of 2, 4, 8 or 16 channels
 // Of pixels/: vectors of pixels.
 extern const Algorithm kPixels;  // one group, few result channels
 // Of taps/: all taps as the columns of one product.

@@ -5,7 +5,8 @@
 namespace dgrad {
 namespace {
 
-constexpr const Algorithm* kAlgorithms[] = {&kWinograd, &kTaps, &kPixels, &kGrouped, &kDirect};
+constexpr const Algorithm* kAlgorithms[] = {&kWinograd,    &kTaps,    &kPixels,
+                                            &kSmallGroups, &kGrouped, &kDirect};
 
 std::string Megacycles(double cycles) {
   char text[64];
