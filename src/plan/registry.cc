@@ -5,7 +5,7 @@
 namespace dgrad {
 namespace {
 
-constexpr const Algorithm* kAlgorithms[] = {&kWinograd, &kPixels, &kGrouped, &kDirect};
+constexpr const Algorithm* kAlgorithms[] = {&kWinograd, &kPixels, &kGrouped, &kDot, &kDirect};
 
 std::string Megacycles(double cycles) {
   char text[64];
