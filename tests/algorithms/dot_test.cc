@@ -26,6 +26,8 @@ constexpr const char* kGeometries[] = {
     "h10w10c3_k2x2_oc70_s2x2",            // one tap per phase
     "h10w10c37_k2x2_oc256_s2x2",          // one whole partial sum
     "h10w10c37_k2x2_oc258_s2x2",          // one and a pair
+    "h3w5c40_k1x2_oc6000_s1x2",           // more than one pass: staged
+    "h32w32c3_k30x30_oc2_p15,15,15,15",   // more steps than a pass has: staged
     "n2_h13w17c21_k4x4_oc22_s2x2_p1,1,1,1",
     "h20w23c4_k7x7_oc10_s2x3_p3,3,3,3",  // unequal phases
     "h12w12c8_k1x1_oc8_s3x2",            // gaps

@@ -159,6 +159,7 @@ TEST(DotTilesTest, PartialSumsStayWithinTheBound) {
 
 TEST(DotTilesTest, RoundedSums) {
   CheckTiles<BFloat16>({{5, 0, 7, 0}, {-3, 7, 2, 0}, {40, 9, 1, 0}, {11, 10, 3, 1}}, false);
+  CheckTiles<BFloat16>({{5, 0, 7, 1}, {-3, 7, 2, 1}, {40, 9, 1, 0}, {11, 10, 3, 1}}, false);
 }
 
 }  // namespace

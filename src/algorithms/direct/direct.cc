@@ -85,14 +85,17 @@ double PredictCycles(const PlanContext& context, const DirectPlan& plan) {
 
 enum class Kind { kDirect, kGrouped, kDot };
 
-// Whether one partial sum holds each element's terms.
-bool IsOnePartialSum(const DirectPlan& plan, const std::vector<Phase>& column_phases) {
+// Whether every element's terms are multiplied in one go, so that a tile holds their sum. Of the
+// task grid, threads and workspace it must not hang: the packed filter follows from it.
+bool IsOnePass(const DirectPlan& plan, const std::vector<Phase>& column_phases) {
   int64_t rows = 0;
   int64_t columns = 0;
   for (const Phase& phase : plan.row_phases) rows = std::max(rows, phase.taps);
   for (const Phase& phase : column_phases) columns = std::max(columns, phase.taps);
-  return SaturatingMultiply(SaturatingMultiply(rows, columns), plan.problem.group_out_channels()) <=
-         plan.partial_terms;
+  const int64_t taps = SaturatingMultiply(rows, columns);
+  return SaturatingMultiply(taps, plan.term_chunks) <= kMaxSteps - kMaxTerms &&
+         SaturatingMultiply(taps, plan.problem.group_out_channels()) <=
+             PassRows(plan, kWidestBlock);
 }
 
 Status MakePlan(const Problem& given, const PlanContext& context, Kind kind, bool may_fold,
@@ -129,6 +132,7 @@ Status MakePlan(const Problem& given, const PlanContext& context, Kind kind, boo
     *result = std::move(plan);
     return {};
   }
+  plan->term_chunks = CeilDivide(problem.group_out_channels(), plan->partial_terms);
   // A plane of one pixel or one channel lies the same way in both layouts.
   const bool nchw = problem.layout == Layout::kNchw;
   const bool turns_in =
@@ -136,9 +140,9 @@ Status MakePlan(const Problem& given, const PlanContext& context, Kind kind, boo
   const bool turns_out =
       nchw && problem.in_channels > 1 && problem.rows.in * problem.columns.in > 1;
   if (plan->terms_are_pairs) {
-    // Nothing is widened, and complete sums are rounded where they are stored.
+    // Nothing is widened, and tiles round complete sums themselves.
     plan->converts_in = turns_in;
-    plan->stages_out = turns_out || !IsOnePartialSum(*plan, column_phases);
+    plan->stages_out = turns_out || !IsOnePass(*plan, column_phases);
   } else {
     plan->converts_in = half || turns_in;
     plan->stages_out = half || turns_out;
@@ -153,7 +157,6 @@ Status MakePlan(const Problem& given, const PlanContext& context, Kind kind, boo
     plan->row_taps_before.push_back(plan->row_taps_total);
     plan->row_taps_total += phase.taps;
   }
-  plan->term_chunks = CeilDivide(problem.group_out_channels(), plan->partial_terms);
 
   // Whole vectors can make the packed filter much larger than the filter, hence the checks.
   const auto multiply = [](int64_t a, int64_t b, int64_t* product) {

@@ -52,7 +52,7 @@ struct DirectPlan : AlgorithmPlan {
   bool terms_are_pairs = false;   // the algorithm is "dot"
   bool covers = true;             // every pixel meets a tap
   bool converts_in = false;       // out_backprop is widened or turned to NHWC first
-  bool stages_out = false;        // results go through scratch: half types and NCHW
+  bool stages_out = false;        // results go through scratch: half types and NCHW; few of "dot"
 
   // Packed filter, elements of the compute type (pairs are as large as that):
   // [channel group][row phase][column group][block][chunk of terms][row tap][column tap][term]
@@ -152,6 +152,12 @@ auto WithTypes(const DirectPlan& plan, const Body& body) {
 // filter.
 Status MakePlanWithoutFolds(const Problem& problem, const PlanContext& context,
                             std::unique_ptr<const DirectPlan>* plan);
+
+// Vectors of the widest block of columns.
+inline constexpr int64_t kWidestBlock = 3;
+
+// Rows of the packed filter that a pass over `vectors` vectors may read: what stays in cache.
+int64_t PassRows(const DirectPlan& plan, int64_t vectors);
 
 // Task grid, bands and scratch; direct_blocking.cc.
 Status ChooseBlocking(const PlanContext& context, DirectPlan* plan);

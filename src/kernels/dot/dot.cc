@@ -44,12 +44,31 @@ inline void Store(__m512 sum, BFloat16* out, bool) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), (__m256i)_mm512_cvtneps_pbh(sum));
 }
 
+// Adds up partial sums in scratch, until the last, after which the whole is stored.
+template <int kRows, int kVectors>
+inline void AddUp(__m512 (&sum)[kRows][kVectors], float* scratch, bool first, bool last) {
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      float* const at = scratch + (r * kVectors + v) * kLanes;
+      if (!first) sum[r][v] = _mm512_add_ps(_mm512_load_ps(at), sum[r][v]);
+      if (!last) _mm512_store_ps(at, sum[r][v]);
+    }
+  }
+}
+
 template <typename Out, int kRows, int kVectors>
 void Tile(const GemmCall<Out, BFloat16Pair>& call) {
   constexpr int64_t kColumns = kLanes * kVectors;
 
   const BFloat16Pair* rows[kRows];
   for (int r = 0; r < kRows; ++r) rows[r] = call.a + call.a_offsets[r];
+  constexpr bool kStages = sizeof(Out) != sizeof(float);
+  alignas(64) float memory[kStages ? kRows * kVectors * kLanes : 1];
+  float* scratch = memory;
+  // GCC takes what the first partial sum leaves there for uninitialized.
+  if constexpr (kStages) asm("" : "+r"(scratch) : : "memory");
   bool accumulate = call.accumulate;
   const GemmStep* step = call.steps;
   const GemmStep* const end = step + call.step_count;
@@ -86,6 +105,11 @@ void Tile(const GemmCall<Out, BFloat16Pair>& call) {
       ++step;
     } while (!flush && step != end);
 
+    if constexpr (kStages) {
+      AddUp<kRows, kVectors>(sum, scratch, !accumulate, step == end);
+      accumulate = true;
+      if (step != end) continue;
+    }
     const bool whole = call.columns == kColumns;
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {

@@ -19,8 +19,8 @@ struct BFloat16Pair {
 };
 
 // Null where the compiler has no such instruction. Only to be called on a processor that has it.
-// Out is float, or BFloat16: then sums are rounded as they are stored, the steps must have one
-// flush, at their end, and accumulate must be false.
+// Out is float, or BFloat16: then accumulate must be false, the tile holds the sum of partial sums
+// itself, in float32, and rounds it once, as it is stored after the last step.
 template <typename Out>
 const GemmFamily<Out, BFloat16Pair>* Dot();
 
