@@ -63,6 +63,7 @@ struct Algorithm {
 // Of direct/: the same loops, with other lanes.
 extern const Algorithm kDirect;   // any problem
 extern const Algorithm kGrouped;  // more than one group, depthwise included
+extern const Algorithm kDot;      // bfloat16 on processors that multiply pairs of it fast
 // Of winograd/: fewer multiplications, rounded otherwise.
 extern const Algorithm kWinograd;  // one group, 2 to 5 taps a phase along an axis
 // Of small_groups/: vectors of neighbouring channels of several groups.

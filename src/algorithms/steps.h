@@ -17,8 +17,9 @@ inline constexpr int64_t kMaxTerms = 256;
 // filter has its rows as [chunk of terms][row tap][column tap][term].
 struct StepGeometry {
   int64_t terms = 0;   // out channels of a group, cut into `chunks` nearly equal chunks
-  int64_t chunks = 1;  // of at most kMaxTerms
-  int64_t a_term = 1;  // elements from one term to the next
+  int64_t chunks = 1;  // of at most `partial_terms`
+  int64_t partial_terms = kMaxTerms;  // of one partial sum; fewer where each stands for several
+  int64_t a_term = 1;                 // elements from one term to the next
   int64_t a_row_tap = 0, a_column_tap = 0;  // elements from one tap to the next
   int64_t phase_row_taps = 0, phase_column_taps = 0;
   int64_t first_row_tap = 0, first_column_tap = 0;  // of the segment
@@ -43,7 +44,7 @@ class StepWriter {
     while (!done()) {
       const int64_t k0 = PartBegin(g_.terms, g_.chunks, chunk_);
       const int64_t length = PartBegin(g_.terms, g_.chunks, chunk_ + 1) - k0;
-      if (partial + length > kMaxTerms) {
+      if (partial + length > g_.partial_terms) {
         steps[count - 1].flush = 1;
         partial = 0;
         // A partial sum may need as many steps as it may have terms.

@@ -79,10 +79,32 @@ std::vector<Isa> Detect() {
   found.push_back(Isa::kScalar);
   return found;
 }
+
+bool DetectFastBf16Dot() {
+  constexpr unsigned kAvx512Bf16 = 1u << 5;
+  constexpr unsigned kZen3And4 = 0x19;  // of which only Zen 4 has the instruction
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (DetectedIsas().front() != Isa::kAvx512) return false;
+  if (__get_cpuid(0, &eax, &ebx, &ecx, &edx) == 0) return false;
+  if (ebx != signature_AMD_ebx || ecx != signature_AMD_ecx || edx != signature_AMD_edx) {
+    return false;
+  }
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0) return false;
+  const unsigned family = (eax >> 8 & 0xf) + (eax >> 20 & 0xff);
+  if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) == 0) return false;
+  return family >= kZen3And4 && Has(eax, kAvx512Bf16);
+}
 #elif defined(__aarch64__)
 std::vector<Isa> Detect() { return {Isa::kNeon, Isa::kScalar}; }  // NEON is part of the base
 #else
 std::vector<Isa> Detect() { return {Isa::kScalar}; }
+#endif
+
+#if !defined(DGRAD_X86)
+bool DetectFastBf16Dot() { return false; }
 #endif
 
 }  // namespace
@@ -116,6 +138,8 @@ Status ParseIsa(std::string_view word, Isa* isa) {
 }
 
 const std::vector<Isa>& DetectedIsas() { return Lazy<Detect>(); }
+
+bool HasFastBf16Dot() { return Lazy<DetectFastBf16Dot>(); }
 
 Status ResolveIsa(Isa cap, Isa* isa) {
   std::string source = "isa";

@@ -23,6 +23,10 @@ Status ParseIsa(std::string_view word, Isa* isa);
 // LZCNT; sse4: SSE4.2, AES, PCLMUL - what the Highway targets of these names are compiled with).
 const std::vector<Isa>& DetectedIsas();
 
+// Whether bfloat16 dot products (AVX512_BF16) run at the rate of float32 multiply-adds, so that
+// they take half the instructions' time: AMD from Zen 4 on. On Intel they run at half that rate.
+bool HasFastBf16Dot();
+
 // The instruction set to use under a cap: the best one up to it. kAuto reads DGRAD_ISA on each call
 // (empty = unset; an unknown word is an error that lists the legal ones); any other cap wins over
 // the environment. A cap of another architecture is an InvalidArgument. Never returns kAuto.

@@ -5,8 +5,8 @@
 namespace dgrad {
 namespace {
 
-constexpr const Algorithm* kAlgorithms[] = {&kWinograd,    &kTaps,    &kPixels,
-                                            &kSmallGroups, &kGrouped, &kDirect};
+constexpr const Algorithm* kAlgorithms[] = {&kWinograd, &kTaps, &kPixels, &kSmallGroups,
+                                            &kGrouped,  &kDot,  &kDirect};
 
 std::string Megacycles(double cycles) {
   char text[64];

@@ -28,6 +28,7 @@ struct Promise {
 };
 constexpr Promise kPromises[] = {
     {"direct", 8, 32, false},
+    {"dot", 8, 32, false},
     {"grouped", 8, 32, false},
     {"pixels", 8, 32, false},
     {"taps", 8, 32, false},

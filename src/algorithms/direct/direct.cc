@@ -1,5 +1,5 @@
 // Phase-direct implicit product, refuse and plan: "direct" for any problem, type, layout and group;
-// "grouped" for groups of few channels, depthwise included.
+// "grouped" for groups of few channels, depthwise included; "dot" for pairs of bfloat16.
 #include <algorithm>
 #include <memory>
 
@@ -42,6 +42,21 @@ void GroupColumns(const std::vector<Phase>& phases, bool may_fold, DirectPlan* p
   }
 }
 
+// The share of an axis' products that land on in_backprop; the others are never multiplied.
+double LandingShare(const Axis& axis) {
+  constexpr int64_t kMostTaps = 4096;  // a plan should not take long
+  if (axis.taps > kMostTaps) return 1;
+  int64_t landing = 0;
+  for (int64_t tap = 0; tap < axis.taps; ++tap) {
+    const int64_t offset = tap * axis.dilation - axis.pad_before;
+    const int64_t begin = offset >= 0 ? 0 : CeilDivide(-offset, axis.stride);
+    const int64_t end = offset >= axis.in ? 0 : (axis.in - 1 - offset) / axis.stride + 1;
+    landing += std::max<int64_t>(0, std::min(end, axis.out) - begin);
+  }
+  return static_cast<double>(landing) /
+         (static_cast<double>(axis.taps) * static_cast<double>(axis.out));
+}
+
 // A guess good enough to choose between algorithms; one multiply-add a cycle and vector.
 double PredictCycles(const PlanContext& context, const DirectPlan& plan) {
   const Problem& p = plan.problem;
@@ -56,7 +71,8 @@ double PredictCycles(const PlanContext& context, const DirectPlan& plan) {
   // Loads, not multiplications, bound narrow tiles.
   const double tile =
       plan.lanes_are_groups ? (vectors == 1 ? 0.5 : 0.7) : (vectors == 1 ? 0.7 : 0.9);
-  double cycles = p.multiply_adds() * computed / useful / plan.lanes / tile;
+  double cycles = p.multiply_adds() * LandingShare(p.rows) * LandingShare(p.columns) * computed /
+                  useful / plan.lanes / tile;
   constexpr double kMoved = 1.5;  // cycles of an element that is moved to another place
   if (plan.converts_in) cycles += kMoved * static_cast<double>(p.out_backprop_elements());
   if (plan.stages_out) cycles += kMoved * static_cast<double>(p.in_backprop_elements());
@@ -67,12 +83,34 @@ double PredictCycles(const PlanContext& context, const DirectPlan& plan) {
   return cycles;
 }
 
-Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_are_groups,
-                bool may_fold, std::unique_ptr<const DirectPlan>* result) {
+enum class Kind { kDirect, kGrouped, kDot };
+
+// Whether every element's terms are multiplied in one go, so that a tile holds their sum. Of the
+// task grid, threads and workspace it must not hang: the packed filter follows from it.
+bool IsOnePass(const DirectPlan& plan, const std::vector<Phase>& column_phases) {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  for (const Phase& phase : plan.row_phases) rows = std::max(rows, phase.taps);
+  for (const Phase& phase : column_phases) columns = std::max(columns, phase.taps);
+  const int64_t taps = SaturatingMultiply(rows, columns);
+  return SaturatingMultiply(taps, plan.term_chunks) <= kMaxSteps - kMaxTerms &&
+         SaturatingMultiply(taps, plan.problem.group_out_channels()) <=
+             PassRows(plan, kWidestBlock);
+}
+
+Status MakePlan(const Problem& given, const PlanContext& context, Kind kind, bool may_fold,
+                std::unique_ptr<const DirectPlan>* result) {
   auto plan = std::make_unique<DirectPlan>();
-  plan->problem = problem;
+  plan->problem = given;
   plan->isa = context.isa;
+  const bool lanes_are_groups = kind == Kind::kGrouped;
   plan->lanes_are_groups = lanes_are_groups;
+  plan->terms_are_pairs = kind == Kind::kDot;
+  if (plan->terms_are_pairs) {
+    plan->problem.out_channels /= 2;
+    plan->partial_terms /= 2;
+  }
+  const Problem& problem = plan->problem;
   const bool half = IsHalf(problem.dtype);
   plan->compute_size = ComputeSizeOf(problem.dtype);
   plan->lanes = LanesOf(problem.dtype, context.isa);
@@ -94,12 +132,21 @@ Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_a
     *result = std::move(plan);
     return {};
   }
+  plan->term_chunks = CeilDivide(problem.group_out_channels(), plan->partial_terms);
   // A plane of one pixel or one channel lies the same way in both layouts.
   const bool nchw = problem.layout == Layout::kNchw;
-  plan->converts_in =
-      half || (nchw && problem.out_channels > 1 && problem.rows.out * problem.columns.out > 1);
-  plan->stages_out =
-      half || (nchw && problem.in_channels > 1 && problem.rows.in * problem.columns.in > 1);
+  const bool turns_in =
+      nchw && given.out_channels > 1 && problem.rows.out * problem.columns.out > 1;
+  const bool turns_out =
+      nchw && problem.in_channels > 1 && problem.rows.in * problem.columns.in > 1;
+  if (plan->terms_are_pairs) {
+    // Nothing is widened, and tiles round complete sums themselves.
+    plan->converts_in = turns_in;
+    plan->stages_out = turns_out || !IsOnePass(*plan, column_phases);
+  } else {
+    plan->converts_in = half || turns_in;
+    plan->stages_out = half || turns_out;
+  }
   // Scratch has the same channel of all groups side by side.
   if (lanes_are_groups && problem.group_out_channels() > 1) plan->converts_in = true;
   if (lanes_are_groups && problem.group_in_channels() > 1) plan->stages_out = true;
@@ -110,7 +157,6 @@ Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_a
     plan->row_taps_before.push_back(plan->row_taps_total);
     plan->row_taps_total += phase.taps;
   }
-  plan->term_chunks = CeilDivide(problem.group_out_channels(), kMaxTerms);
 
   // Whole vectors can make the packed filter much larger than the filter, hence the checks.
   const auto multiply = [](int64_t a, int64_t b, int64_t* product) {
@@ -134,10 +180,10 @@ Status MakePlan(const Problem& problem, const PlanContext& context, bool lanes_a
   return {};
 }
 
-Status MakeAnyPlan(const Problem& problem, const PlanContext& context, bool lanes_are_groups,
+Status MakeAnyPlan(const Problem& problem, const PlanContext& context, Kind kind,
                    std::unique_ptr<const AlgorithmPlan>* plan) {
   std::unique_ptr<const DirectPlan> made;
-  DGRAD_RETURN_IF_ERROR(MakePlan(problem, context, lanes_are_groups, true, &made));
+  DGRAD_RETURN_IF_ERROR(MakePlan(problem, context, kind, true, &made));
   *plan = std::move(made);
   return {};
 }
@@ -146,7 +192,7 @@ std::string RefuseDirect(const Problem&, const PlanContext&) { return {}; }
 
 Status PlanDirect(const Problem& problem, const PlanContext& context,
                   std::unique_ptr<const AlgorithmPlan>* plan) {
-  return MakeAnyPlan(problem, context, false, plan);
+  return MakeAnyPlan(problem, context, Kind::kDirect, plan);
 }
 
 std::string RefuseGrouped(const Problem& problem, const PlanContext&) {
@@ -160,19 +206,38 @@ std::string RefuseGrouped(const Problem& problem, const PlanContext&) {
 
 Status PlanGrouped(const Problem& problem, const PlanContext& context,
                    std::unique_ptr<const AlgorithmPlan>* plan) {
-  return MakeAnyPlan(problem, context, true, plan);
+  return MakeAnyPlan(problem, context, Kind::kGrouped, plan);
+}
+
+std::string RefuseDot(const Problem& problem, const PlanContext& context) {
+  if (problem.dtype != DType::kBF16) return "it serves bfloat16";
+  if (context.strict) return "accuracy is strict: processors round pairs of products differently";
+  if (context.isa != Isa::kAvx512 || !HasFastBf16Dot() || kernels::Dot<float>() == nullptr) {
+    return "it needs avx512 and a processor that multiplies pairs of bfloat16 at full rate "
+           "(AVX512_BF16 of AMD)";
+  }
+  if (problem.group_out_channels() % 2 != 0) {
+    return "it needs an even number of channels of out_backprop in a group";
+  }
+  return {};
+}
+
+Status PlanDot(const Problem& problem, const PlanContext& context,
+               std::unique_ptr<const AlgorithmPlan>* plan) {
+  return MakeAnyPlan(problem, context, Kind::kDot, plan);
 }
 
 }  // namespace
 
 Status MakePlanWithoutFolds(const Problem& problem, const PlanContext& context,
                             std::unique_ptr<const DirectPlan>* plan) {
-  return MakePlan(problem, context, false, false, plan);
+  return MakePlan(problem, context, Kind::kDirect, false, plan);
 }
 
 }  // namespace direct
 
 const Algorithm kDirect = {"direct", &direct::RefuseDirect, &direct::PlanDirect};
 const Algorithm kGrouped = {"grouped", &direct::RefuseGrouped, &direct::PlanGrouped};
+const Algorithm kDot = {"dot", &direct::RefuseDot, &direct::PlanDot};
 
 }  // namespace dgrad

@@ -206,6 +206,11 @@ bool TasksShouldPack(const PlanContext& context, const DirectPlan& plan, const G
 
 }  // namespace
 
+int64_t PassRows(const DirectPlan& plan, int64_t vectors) {
+  return std::max<int64_t>(kMaxTerms,
+                           GetCacheSizes().l2 / 2 / (vectors * plan.lanes * plan.compute_size));
+}
+
 Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
   const Problem& p = plan->problem;
   plan->band_images = p.batch;
@@ -270,9 +275,7 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
   }
   const int64_t l2 = GetCacheSizes().l2;
   plan->shared_filter_bytes = plan->lanes_are_groups ? GetCacheSizes().l1d / 2 : l2 / 4;
-  plan->pass_rows = std::max<int64_t>(
-      kMaxTerms,
-      l2 / 2 / (std::min<int64_t>(tasks.most_vectors, 3) * plan->lanes * plan->compute_size));
+  plan->pass_rows = PassRows(*plan, std::min(tasks.most_vectors, kWidestBlock));
   const int64_t count = grid.tasks() * plan->channel_blocks;
   const bool tiny = p.multiply_adds() < 1e6;
   plan->slots = tiny ? 1

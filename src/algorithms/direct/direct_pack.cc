@@ -4,7 +4,6 @@
 
 #include "src/algorithms/direct/direct_plan.h"
 #include "src/algorithms/direct/pack_block.h"
-#include "src/algorithms/element_types.h"
 #include "src/threads/partition.h"
 
 namespace dgrad::direct {
@@ -48,8 +47,9 @@ Status Pack(const DirectPlan& plan, const void* filter, void* packed, Executor& 
 
 Status DirectPlan::PrepareFilter(const void* filter, void* packed, Executor& executor,
                                  const Control& control) const {
-  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) {
-    return Pack<decltype(storage), decltype(compute)>(*this, filter, packed, executor, control);
+  return WithTypes(*this, [&](auto types) {
+    using T = decltype(types);
+    return Pack<typename T::Source, typename T::Factor>(*this, filter, packed, executor, control);
   });
 }
 

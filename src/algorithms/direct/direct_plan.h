@@ -6,8 +6,10 @@
 // an offset each, so a tile may span image rows and images. Taps that the border clips are never
 // multiplied.
 //
-// Two algorithms share all this and differ in what a vector holds: "direct" has neighbouring result
-// channels of one group as lanes, "grouped" the same channel of neighbouring groups.
+// Three algorithms share all this. They differ in what a vector holds: "direct" and "dot" have
+// neighbouring result channels of one group as lanes, "grouped" the same channel of neighbouring
+// groups; and in what a term is: of "dot" a pair of neighbouring channels of bfloat16 (src/kernels/
+// dot/dot.h), so that its plan is that of a problem with half the channels of out_backprop.
 #ifndef DGRAD_ALGORITHMS_DIRECT_DIRECT_PLAN_H_
 #define DGRAD_ALGORITHMS_DIRECT_DIRECT_PLAN_H_
 
@@ -18,8 +20,11 @@
 
 #include "src/algorithms/algorithm.h"
 #include "src/algorithms/blocks.h"
+#include "src/algorithms/element_types.h"
 #include "src/algorithms/phases.h"
 #include "src/algorithms/steps.h"
+#include "src/kernels/dot/dot.h"
+#include "src/kernels/gemm/gemm.h"
 
 namespace dgrad::direct {
 
@@ -37,24 +42,26 @@ struct ColumnGroup {
 };
 
 struct DirectPlan : AlgorithmPlan {
-  Problem problem;
+  Problem problem;  // channels of out_backprop counted in terms
   Isa isa = Isa::kScalar;
   int slots = 1;
 
   std::vector<Phase> row_phases;
   std::vector<ColumnGroup> column_groups;
   bool lanes_are_groups = false;  // the algorithm is "grouped"
+  bool terms_are_pairs = false;   // the algorithm is "dot"
   bool covers = true;             // every pixel meets a tap
   bool converts_in = false;       // out_backprop is widened or turned to NHWC first
-  bool stages_out = false;        // results go through scratch: half types and NCHW
+  bool stages_out = false;        // results go through scratch: half types and NCHW; few of "dot"
 
-  // Packed filter, elements of the compute type:
+  // Packed filter, elements of the compute type (pairs are as large as that):
   // [channel group][row phase][column group][block][chunk of terms][row tap][column tap][term]
   // [vector][lane].
   int lanes = 1;
   int64_t channel_groups = 1;            // groups; grouped: groups / lanes, rounded up
   int64_t compute_size = 4;              // bytes of the compute type
-  int64_t term_chunks = 1;               // group_out_channels in chunks of at most 256
+  int64_t partial_terms = kMaxTerms;     // of one partial sum
+  int64_t term_chunks = 1;               // group_out_channels in chunks of at most that
   int64_t row_taps_total = 0;            // over the row phases
   int64_t group_stride = 0;              // elements of one channel group
   std::vector<int64_t> row_taps_before;  // prefix sums over row_phases
@@ -109,10 +116,48 @@ struct DirectPlan : AlgorithmPlan {
 
 inline constexpr int64_t kMaxPixels = 4096;
 
+// What the loops read, multiply, add up and write.
+template <typename S, typename T>
+struct Types {
+  using Source = S;  // elements of out_backprop and of the filter
+  using Factor = T;  // what they are converted to, unless it is the same
+  using Sum = T;     // of staged results
+  using Out = T;     // what the kernels write, in scratch unless it is Result
+  using Result = S;  // elements of in_backprop
+  static const kernels::GemmFamily<T>& Tiles(Isa isa) { return kernels::Gemm<T>(isa); }
+};
+
+template <typename O>
+struct PairTypes {
+  using Source = kernels::BFloat16Pair;
+  using Factor = kernels::BFloat16Pair;
+  using Sum = float;
+  using Out = O;
+  using Result = BFloat16;
+  static const kernels::GemmFamily<O, Factor>& Tiles(Isa) { return *kernels::Dot<O>(); }
+};
+
+// body(types) with a value of the plan's types; returns what it returns.
+template <typename Body>
+auto WithTypes(const DirectPlan& plan, const Body& body) {
+  if (plan.terms_are_pairs) {
+    return plan.stages_out ? body(PairTypes<float>{}) : body(PairTypes<BFloat16>{});
+  }
+  return WithElementTypes(plan.problem.dtype, [&](auto storage, auto compute) {
+    return body(Types<decltype(storage), decltype(compute)>{});
+  });
+}
+
 // A plan of "direct" whose column groups are single phases, for algorithms that read its packed
 // filter.
 Status MakePlanWithoutFolds(const Problem& problem, const PlanContext& context,
                             std::unique_ptr<const DirectPlan>* plan);
+
+// Vectors of the widest block of columns.
+inline constexpr int64_t kWidestBlock = 3;
+
+// Rows of the packed filter that a pass over `vectors` vectors may read: what stays in cache.
+int64_t PassRows(const DirectPlan& plan, int64_t vectors);
 
 // Task grid, bands and scratch; direct_blocking.cc.
 Status ChooseBlocking(const PlanContext& context, DirectPlan* plan);

@@ -6,7 +6,7 @@
 
 #include "src/algorithms/direct/direct_plan.h"
 #include "src/algorithms/direct/pack_block.h"
-#include "src/algorithms/element_types.h"
+#include "src/algorithms/direct/pair_planes.h"
 #include "src/algorithms/steps.h"
 #include "src/algorithms/tensor_mover.h"
 #include "src/base/integer.h"
@@ -54,44 +54,53 @@ struct PixelMap {
 };
 
 // What a task of a band computes, and from where to where.
-template <typename T>
+template <typename Factor, typename Out>
 struct Region {
   Range images, rows, columns;
   int64_t channel_block = 0;
-  const T* a = nullptr;
+  const Factor* a = nullptr;
   PixelMap from;
-  T* out = nullptr;
+  Out* out = nullptr;
   PixelMap to;
   GemmStep* steps = nullptr;
   int64_t* offsets = nullptr;
-  T* block = nullptr;  // where a task packs a block of columns itself
+  Factor* block = nullptr;  // where a task packs a block of columns itself
 };
 
 // Of a region: one row phase, one column group, and some of its units (blocks of columns, channel
 // group after channel group).
-template <typename T>
+template <typename Factor>
 struct Share {
   int64_t row_phase;
   const ColumnGroup& group;
   Range units;
-  const T* block = nullptr;  // the packed filter of the only unit, unless it lies in the whole one
+  const Factor* block =
+      nullptr;  // the packed filter of the only unit, unless it lies in the whole one
 };
 
-template <typename S, typename T>
+template <typename Types>
 class Runner {
+  using Source = typename Types::Source;
+  using Factor = typename Types::Factor;
+  using Sum = typename Types::Sum;
+  using Out = typename Types::Out;
+  using Result = typename Types::Result;
+  using Region = direct::Region<Factor, Out>;
+  using Share = direct::Share<Factor>;
+
  public:
   // Either packed or filter is null.
   Runner(const DirectPlan& plan, const void* out_backprop, const void* packed, const void* filter,
          void* in_backprop, void* workspace)
       : plan_(plan),
         p_(plan.problem),
-        gemm_(kernels::Gemm<T>(plan.isa)),
-        lanes_(kernels::Lanes<T>(plan.isa)),
+        gemm_(Types::Tiles(plan.isa)),
+        lanes_(kernels::Lanes<Sum>(plan.isa)),
         mover_(plan.problem, plan.isa, plan.lanes_are_groups, plan.lanes_are_groups),
-        source_(static_cast<const S*>(out_backprop)),
-        packed_(static_cast<const T*>(packed)),
-        filter_(static_cast<const S*>(filter)),
-        result_(static_cast<S*>(in_backprop)),
+        source_(static_cast<const Source*>(out_backprop)),
+        packed_(static_cast<const Factor*>(packed)),
+        filter_(static_cast<const Source*>(filter)),
+        result_(static_cast<Result*>(in_backprop)),
         workspace_(static_cast<std::byte*>(workspace)) {}
 
   Status Run(Executor& executor, const Control& control) {
@@ -135,7 +144,7 @@ class Runner {
         plan_.image_blocks * plan_.row_blocks * plan_.column_blocks * plan_.channel_blocks;
     return RunTasks(executor, plan_.slots, tasks, control, [&](int slot, int64_t task) {
       // Channel blocks of one region are neighbours in time: they read the same out_backprop.
-      Region<T> region;
+      Region region;
       region.channel_block = task % plan_.channel_blocks;
       task /= plan_.channel_blocks;
       region.columns = BlockOf({0, p_.columns.in}, plan_.column_unit, plan_.column_blocks,
@@ -151,7 +160,7 @@ class Runner {
 
   // out_backprop of the band as [image][row][column][channel] of the compute type.
   Status ConvertBand(Executor& executor, const Control& control) {
-    T* const to = reinterpret_cast<T*>(workspace_);
+    Factor* const to = reinterpret_cast<Factor*>(workspace_);
     const int64_t row_elements = p_.columns.out * p_.out_channels;
     const int64_t image_elements = read_.size() * row_elements;
     if (image_elements == 0) return {};
@@ -164,11 +173,18 @@ class Runner {
           const int64_t image = task / groups;
           const int64_t begin = task % groups * group;
           const int64_t end = std::min(read_.size(), begin + group);
-          mover_.Convert(
-              source_,
+          Convert(
               {images_.begin + image, read_.begin + begin, read_.begin + end, 0, p_.columns.out},
               to + image * image_elements + begin * row_elements);
         });
+  }
+
+  void Convert(const PixelBox& box, Factor* to) const {
+    if constexpr (std::is_same_v<Source, Result>) {
+      mover_.Convert(source_, box, to);
+    } else {
+      PairsFromNchw(p_, plan_.isa, reinterpret_cast<const Result*>(source_), box, to);
+    }
   }
 
   // Units of a task.
@@ -193,7 +209,7 @@ class Runner {
     return {first_channel(units.begin), first_channel(units.end)};
   }
 
-  void RunRegion(Region<T>& region, std::byte* scratch) {
+  void RunRegion(Region& region, std::byte* scratch) {
     const auto take = [&](int64_t bytes) {
       std::byte* const begin = scratch;
       scratch += bytes;
@@ -201,9 +217,9 @@ class Runner {
     };
     region.steps = reinterpret_cast<GemmStep*>(take(plan_.steps_bytes));
     region.offsets = reinterpret_cast<int64_t*>(take(plan_.offsets_bytes));
-    T* const input = reinterpret_cast<T*>(take(plan_.task_input_bytes));
-    region.block = reinterpret_cast<T*>(take(plan_.task_filter_bytes));
-    T* const staging = reinterpret_cast<T*>(scratch);
+    Factor* const input = reinterpret_cast<Factor*>(take(plan_.task_input_bytes));
+    region.block = reinterpret_cast<Factor*>(take(plan_.task_filter_bytes));
+    Sum* const staging = reinterpret_cast<Sum*>(scratch);
     Range channels;
     if (plan_.stages_out) {
       channels = Channels(region.channel_block);
@@ -213,22 +229,22 @@ class Runner {
       region.to.offset -= channels.begin;
       if (!plan_.covers) {
         const int64_t elements = region.images.size() * region.to.image;
-        std::memset(staging, 0, static_cast<size_t>(elements) * sizeof(T));
+        std::memset(staging, 0, static_cast<size_t>(elements) * sizeof(Sum));
       }
-      region.out = staging;
+      if constexpr (std::is_same_v<Sum, Out>) region.out = staging;
     } else {
       region.to = PixelMap::Box(p_.rows.in, p_.columns.in, p_.in_channels, 0, 0, 0);
-      if constexpr (std::is_same_v<S, T>) region.out = result_;
+      if constexpr (std::is_same_v<Result, Out>) region.out = result_;
     }
     if (plan_.converts_per_task) {
       ConvertRegion(region, input);
     } else if (plan_.converts_in) {
-      region.a = reinterpret_cast<const T*>(workspace_);
+      region.a = reinterpret_cast<const Factor*>(workspace_);
       region.from = PixelMap::Box(read_.size(), p_.columns.out, p_.out_channels, images_.begin,
                                   read_.begin, 0);
     } else {
       region.from = PixelMap::Box(p_.rows.out, p_.columns.out, p_.out_channels, 0, 0, 0);
-      if constexpr (std::is_same_v<S, T>) region.a = source_;
+      if constexpr (std::is_same_v<Source, Factor>) region.a = source_;
     }
     const int64_t row_phases = static_cast<int64_t>(plan_.row_phases.size());
     for (int64_t a = 0; a < row_phases; ++a) {
@@ -248,7 +264,7 @@ class Runner {
   }
 
   // What the region reads of out_backprop.
-  void ConvertRegion(Region<T>& region, T* input) {
+  void ConvertRegion(Region& region, Factor* input) {
     const IndexRange rows = ReadRange(p_.rows, region.rows.begin, region.rows.end);
     const IndexRange columns = ReadRange(p_.columns, region.columns.begin, region.columns.end);
     if (rows.begin >= rows.end || columns.begin >= columns.end) return;  // nor will it be read
@@ -256,18 +272,18 @@ class Runner {
     region.from = PixelMap::Box(rows.end - rows.begin, columns.end - columns.begin, p_.out_channels,
                                 region.images.begin, rows.begin, columns.begin);
     for (int64_t n = region.images.begin; n < region.images.end; ++n) {
-      mover_.Convert(source_, {n, rows.begin, rows.end, columns.begin, columns.end}, input);
+      Convert({n, rows.begin, rows.end, columns.begin, columns.end}, input);
       input += region.from.image;
     }
   }
 
-  void PackUnit(int64_t row_phase, const ColumnGroup& group, int64_t unit, T* to) const {
+  void PackUnit(int64_t row_phase, const ColumnGroup& group, int64_t unit, Factor* to) const {
     const int64_t blocks = BlockCount(group.vectors);
     PackBlock(plan_, filter_, unit / blocks, plan_.row_phases[row_phase], group,
               BlockAt(group.vectors, unit % blocks), to);
   }
 
-  void RunRows(const Region<T>& region, const Share<T>& share) {
+  void RunRows(const Region& region, const Share& share) {
     const Phase& phase = plan_.row_phases[share.row_phase];
     const IndexRange rows = PhaseRange(phase, p_.rows.stride, region.rows.begin, region.rows.end);
     for (int64_t i = rows.begin; i < rows.end;) {
@@ -277,7 +293,7 @@ class Runner {
     }
   }
 
-  void RunColumns(const Region<T>& region, const Share<T>& share, const Segment& rows) {
+  void RunColumns(const Region& region, const Share& share, const Segment& rows) {
     const ColumnGroup& group = share.group;
     const IndexRange columns =
         PhaseRange(group.phase, p_.columns.stride, region.columns.begin, region.columns.end);
@@ -298,7 +314,7 @@ class Runner {
   }
 
   // Pixels of one phase that meet the same taps: one product.
-  void RunSegment(const Region<T>& region, const Share<T>& share, const Segment& rows,
+  void RunSegment(const Region& region, const Share& share, const Segment& rows,
                   const Segment& columns, int64_t used) {
     const Phase& row_taps = plan_.row_phases[share.row_phase];
     const Phase& column_taps = share.group.phase;
@@ -328,6 +344,7 @@ class Runner {
     StepGeometry geometry;
     geometry.terms = p_.group_out_channels();
     geometry.chunks = plan_.term_chunks;
+    geometry.partial_terms = plan_.partial_terms;
     geometry.a_term = plan_.lanes_are_groups ? p_.groups : 1;
     geometry.a_row_tap = -row_taps.shift_step * from.row;
     geometry.a_column_tap = -column_taps.shift_step * from.column;
@@ -364,8 +381,8 @@ class Runner {
 
   // One pass over a segment: the steps, and the pixels [begin, end) at hand.
   struct Product {
-    const T* a;
-    T* out;
+    const Factor* a;
+    Out* out;
     const GemmStep* steps;
     int64_t step_count;
     int64_t pixels;
@@ -377,17 +394,33 @@ class Runner {
     int64_t end = 0;
   };
 
-  void RunUnit(const Product& product, int64_t unit, bool prefetch, const Share<T>& share) const {
+  void RunUnit(const Product& product, int64_t unit, bool prefetch, const Share& share) const {
     const ColumnGroup& group = share.group;
     const int64_t blocks = BlockCount(group.vectors);
     const int64_t channel_group = unit / blocks;
     const Block block = BlockAt(group.vectors, unit % blocks);
-    const T* const b = share.block != nullptr
-                           ? share.block
-                           : packed_ + plan_.PackedOffset(channel_group, share.row_phase, group) +
-                                 plan_.BlockElements(share.row_phase, group, block.first);
+    const Factor* const b = share.block != nullptr
+                                ? share.block
+                                : packed_ +
+                                      plan_.PackedOffset(channel_group, share.row_phase, group) +
+                                      plan_.BlockElements(share.row_phase, group, block.first);
     if (plan_.lanes_are_groups) {
-      kernels::LanesCall<T> call;
+      RunLanes(product, channel_group, block, b);
+    } else {
+      const int64_t first = block.first * plan_.lanes;
+      if (first >= product.used_columns) return;
+      kernels::GemmCall<Out, Factor> call;
+      call.a = product.a + channel_group * p_.group_out_channels();
+      call.b = b;
+      call.out = product.out + channel_group * p_.group_in_channels() + first;
+      call.columns = std::min<int64_t>(block.count * plan_.lanes, product.used_columns - first);
+      RunTiles(gemm_, call, block.count, product, prefetch);
+    }
+  }
+
+  void RunLanes(const Product& product, int64_t channel_group, Block block, const Factor* b) const {
+    if constexpr (std::is_same_v<Factor, Out>) {
+      kernels::LanesCall<Sum> call;
       call.a = product.a + channel_group * plan_.lanes;
       call.a_term = p_.groups;
       call.b = b;
@@ -395,15 +428,6 @@ class Runner {
       call.out_vector = p_.groups;
       call.used_lanes = std::min<int64_t>(plan_.lanes, p_.groups - channel_group * plan_.lanes);
       RunTiles(lanes_, call, block.count, product, false);
-    } else {
-      const int64_t first = block.first * plan_.lanes;
-      if (first >= product.used_columns) return;
-      kernels::GemmCall<T> call;
-      call.a = product.a + channel_group * p_.group_out_channels();
-      call.b = b;
-      call.out = product.out + channel_group * p_.group_in_channels() + first;
-      call.columns = std::min<int64_t>(block.count * plan_.lanes, product.used_columns - first);
-      RunTiles(gemm_, call, block.count, product, prefetch);
     }
   }
 
@@ -434,19 +458,20 @@ class Runner {
   template <typename Call>
   [[gnu::always_inline]] inline void Prefetch(const Call& call, int vectors, const Product& product,
                                               int64_t begin, int64_t end) const {
-    constexpr int64_t kSize = sizeof(T);
+    constexpr int64_t kInSize = sizeof(Factor);
+    constexpr int64_t kOutSize = sizeof(Out);
     for (int64_t r = begin; r < end; ++r) {
-      PrefetchForWrite(call.out + product.out_offsets[r], vectors * plan_.lanes * kSize);
+      PrefetchForWrite(call.out + product.out_offsets[r], vectors * plan_.lanes * kOutSize);
     }
     const int64_t next = std::min(product.pixels, end + (end - begin));
     for (int64_t r = end; r < next; ++r) {
       PrefetchForRead(call.a + product.a_offsets[r] + call.steps[0].a_offset,
-                      call.steps[0].terms * kSize);
+                      call.steps[0].terms * kInSize);
     }
   }
 
   // Scratch [image][row][column][channel] to the result.
-  void Unstage(const Region<T>& region, Range channels, const T* staging) const {
+  void Unstage(const Region& region, Range channels, const Sum* staging) const {
     for (int64_t n = region.images.begin; n < region.images.end; ++n) {
       mover_.Unstage(
           staging,
@@ -458,13 +483,13 @@ class Runner {
 
   const DirectPlan& plan_;
   const Problem& p_;
-  const kernels::GemmFamily<T>& gemm_;
-  const kernels::LanesFamily<T>& lanes_;
-  const TensorMover<S, T> mover_;
-  const S* const source_;
-  const T* const packed_;
-  const S* const filter_;
-  S* const result_;
+  const kernels::GemmFamily<Out, Factor>& gemm_;
+  const kernels::LanesFamily<Sum>& lanes_;
+  const TensorMover<Result, Sum> mover_;
+  const Source* const source_;
+  const Factor* const packed_;
+  const Source* const filter_;
+  Result* const result_;
   std::byte* const workspace_;
   // The band at hand.
   Range images_, rows_, read_;
@@ -474,18 +499,16 @@ class Runner {
 
 Status DirectPlan::Run(const void* out_backprop, const void* packed, void* in_backprop,
                        void* workspace, Executor& executor, const Control& control) const {
-  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) {
-    Runner<decltype(storage), decltype(compute)> runner(*this, out_backprop, packed, nullptr,
-                                                        in_backprop, workspace);
+  return WithTypes(*this, [&](auto types) {
+    Runner<decltype(types)> runner(*this, out_backprop, packed, nullptr, in_backprop, workspace);
     return runner.Run(executor, control);
   });
 }
 
 Status DirectPlan::RunUnpacked(const void* out_backprop, const void* filter, void* in_backprop,
                                void* workspace, Executor& executor, const Control& control) const {
-  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) {
-    Runner<decltype(storage), decltype(compute)> runner(*this, out_backprop, nullptr, filter,
-                                                        in_backprop, workspace);
+  return WithTypes(*this, [&](auto types) {
+    Runner<decltype(types)> runner(*this, out_backprop, nullptr, filter, in_backprop, workspace);
     return runner.Run(executor, control);
   });
 }
@@ -508,6 +531,7 @@ std::string DirectPlan::Describe() const {
                                     : kernels::Gemm<float>(isa).max_rows[2];
   text += "\ntiles: up to " + std::to_string(rows) + " pixels x 2 vectors of " +
           std::to_string(lanes) + (lanes_are_groups ? " groups" : " channels");
+  if (terms_are_pairs) text += "\nproducts are of pairs of bfloat16, by AVX512_BF16";
   if (converts_per_task) {
     text += "\nout_backprop is converted task by task";
   } else if (converts_in) {

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "src/algorithms/direct/direct_plan.h"
 #include "src/kernels/convert/convert.h"
+#include "src/kernels/dot/dot.h"
 #include "src/kernels/transpose/transpose.h"
 #include "src/threads/partition.h"
 
@@ -31,6 +33,23 @@ void PackRun(const DirectPlan& plan, const S* from, int64_t pitch, T* to, int64_
       }
       transpose(lines, kMaxTerms, to + n, width, count, terms);
     }
+  }
+}
+
+// Pairs of bfloat16 are moved as they are, as integers of their size, which want to be aligned.
+inline void PackRun(const DirectPlan& plan, const kernels::BFloat16Pair* from, int64_t pitch,
+                    kernels::BFloat16Pair* to, int64_t width, int64_t columns, int64_t terms) {
+  static_assert(sizeof(kernels::BFloat16Pair) == sizeof(int32_t));
+  const kernels::TransposeKernel<int32_t> transpose = kernels::Transpose<int32_t>(plan.isa);
+  constexpr int64_t kLines = 16;
+  int32_t lines[kLines * kMaxTerms];
+  for (int64_t n = 0; n < columns; n += kLines) {
+    const int64_t count = std::min(kLines, columns - n);
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(lines + i * kMaxTerms, from + (n + i) * pitch,
+                  static_cast<size_t>(terms) * sizeof(int32_t));
+    }
+    transpose(lines, kMaxTerms, reinterpret_cast<int32_t*>(to + n), width, count, terms);
   }
 }
 

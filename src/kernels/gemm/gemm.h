@@ -20,11 +20,12 @@ struct GemmStep {
   int32_t flush;
 };
 
-template <typename T>
+// A: what a and b hold, another type than T only in dot/.
+template <typename T, typename A = T>
 struct GemmCall {
-  const T* a;
+  const A* a;
   const int64_t* a_offsets;  // one per row, elements
-  const T* b;                // packed: [b_row][columns of the tile], zero beyond the real columns
+  const A* b;                // packed: [b_row][columns of the tile], zero beyond the real columns
   T* out;
   const int64_t* out_offsets;  // one per row, elements
   const GemmStep* steps;
@@ -37,9 +38,9 @@ inline constexpr int kGemmMaxRows = 14;
 inline constexpr int kGemmMaxVectors = 3;
 
 // The tiles of one instruction set, sized by its registers.
-template <typename T>
+template <typename T, typename A = T>
 struct GemmFamily {
-  using Kernel = void (*)(const GemmCall<T>&);
+  using Kernel = void (*)(const GemmCall<T, A>&);
   int lanes;                                              // columns per vector
   int max_rows[kGemmMaxVectors + 1];                      // by number of vectors
   Kernel kernels[kGemmMaxVectors + 1][kGemmMaxRows + 1];  // [vectors][rows]; null beyond max_rows
