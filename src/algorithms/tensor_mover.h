@@ -71,10 +71,7 @@ class TensorMover {
     });
   }
 
-  // One row of one image.
-  void ConvertRow(const S* out_backprop, int64_t image, int64_t row, T* to) const {
-    Convert(out_backprop, {image, row, row + 1, 0, p_.columns.out}, to);
-  }
+  // Columns [begin, end) of one row of one image.
   void UnstageRow(const T* from, int64_t image, int64_t row, int64_t begin, int64_t end,
                   int64_t first, int64_t last, S* in_backprop) const {
     Unstage(from, {image, row, row + 1, begin, end}, first, last, in_backprop);

@@ -108,7 +108,8 @@ TEST(PlanTest, PackedFiltersBelongToGeometryAlgorithmAndInstructionSet) {
   EXPECT_TRUE(MakePlan(problem, one)->SharesPackedFilter(*MakePlan(problem, two)));
   EXPECT_FALSE(MakePlan(problem)->SharesPackedFilter(*MakePlan("h8w8c16_k3x3_oc16")));
   two.isa = UsableIsas().back();
-  if (UsableIsas().size() > 1) {
+  // Unless DGRAD_ISA caps both alike.
+  if (MakePlan(problem, one)->isa() != MakePlan(problem, two)->isa()) {
     EXPECT_FALSE(MakePlan(problem, one)->SharesPackedFilter(*MakePlan(problem, two)));
   }
 }
