@@ -27,12 +27,8 @@ struct Promise {
   bool transforms;
 };
 constexpr Promise kPromises[] = {
-    {"direct", 8, 32, false},
-    {"dot", 8, 32, false},
-    {"grouped", 8, 32, false},
-    {"pixels", 8, 32, false},
-    {"taps", 8, 32, false},
-    {"small_groups", 8, 32, false},
+    {"direct", 8, 32, false},   {"dot", 8, 32, false},  {"grouped", 8, 32, false},
+    {"pixels", 8, 32, false},   {"taps", 8, 32, false}, {"small_groups", 8, 32, false},
     {"winograd", 12, 32, true},
 };
 constexpr double kStrictL2 = 4e-7;
