@@ -155,8 +155,8 @@ double Predict(const TapsPlan& plan, bool filter_packed) {
   const double seams = 1 + static_cast<double>((plan.overlap - 1) * (plan.group_blocks - 1)) /
                                static_cast<double>(p.columns.out);
   const auto rows = static_cast<double>(p.batch * p.rows.in * plan.planes);
-  const double packing =
-      filter_packed ? 0 : static_cast<double>(plan.packed_filter_bytes / plan.compute_size);
+  const int64_t packed = filter_packed ? 0 : plan.packed_filter_bytes / plan.compute_size;
+  const auto packing = static_cast<double>(packed);
   // Each group is written once, each run of groups and each row has its set-up.
   const double written = 1.5 * rows * static_cast<double>(parts * plan.groups) +
                          (plan.converts ? 1 : 0.5) * static_cast<double>(p.in_backprop_elements());

@@ -14,6 +14,10 @@ std::string Refuse(const Problem& problem, const PlanContext& context) {
   if (context.strict) return "accuracy is strict: it would round the sums otherwise";
   if (problem.dtype == DType::kI32) return "it serves real types";
   if (problem.groups != 1) return "it serves one group";
+  constexpr int64_t kMostChannels = int64_t{1} << 24;  // so that no scratch size overflows
+  if (std::max(problem.in_channels, problem.out_channels) > kMostChannels) {
+    return "it serves at most 16777216 channels";
+  }
   if (problem.in_backprop_elements() == 0 || problem.out_backprop_elements() == 0 ||
       problem.filter_elements() == 0) {
     return "a tensor is empty";

@@ -73,7 +73,8 @@ int BestGroupRowTile(const GroupRowFamily<S, T>& family, int64_t pixels) {
     const int64_t size = family.tile_pixels[i];
     // Short tiles wait for their own sums.
     const double tile_cost = static_cast<double>(size < 4 ? 4 : size) + 0.5;
-    const double cost = static_cast<double>((pixels + size - 1) / size) * tile_cost;
+    const int64_t count = (pixels + size - 1) / size;
+    const double cost = static_cast<double>(count) * tile_cost;
     if (i == 0 || cost <= best_cost) {
       best = i;
       best_cost = cost;

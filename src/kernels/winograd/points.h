@@ -95,8 +95,9 @@ constexpr Matrix InputMatrix(const PointSet& set) {
     double scale = 1;
     if (i < finite) {
       for (int k = 0; k < set.family.count - 1; ++k) {
-        if ((set.Mask() >> k & 1) == 0)
+        if ((set.Mask() >> k & 1) == 0) {
           scale *= set.family.values[set.index[i]] - set.family.values[k];
+        }
       }
     }
     for (int power = 0; power <= degree; ++power) b.at[i][power] = scale * polynomial[power];
