@@ -16,7 +16,8 @@ namespace dgrad_python {
 namespace {
 
 constexpr size_t kBlocks = 4;
-constexpr size_t kTotal = size_t{256} << 20;  // bytes kept at most
+constexpr size_t kTotal = size_t{256} << 20;    // bytes kept at most
+constexpr size_t kResident = size_t{32} << 20;  // of a block that the kernel may not take
 constexpr size_t kHugePage = size_t{2} << 20;
 
 struct Block {
@@ -45,10 +46,14 @@ class Guard {
 
 void* Allocate(size_t size) {
   if (size < UseResultMemory::kPooledFrom) return std::malloc(size);
+  if (size > SIZE_MAX - kHugePage) return nullptr;
+  const size_t whole = (size + kHugePage - 1) / kHugePage * kHugePage;
   void* data = nullptr;
-  if (posix_memalign(&data, kHugePage, size) != 0) return nullptr;
+  if (posix_memalign(&data, kHugePage, whole) != 0) return nullptr;
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-  (void)madvise(data, size / kHugePage * kHugePage, MADV_HUGEPAGE);
+  // What the allocator recycles has small pages: they make room for huge ones.
+  (void)madvise(data, whole, MADV_DONTNEED);
+  (void)madvise(data, whole, MADV_HUGEPAGE);
 #endif
   return data;
 }
@@ -79,8 +84,9 @@ void Free(void*, void* data, size_t size) {
     return std::free(data);
   }
 #if defined(__linux__) && defined(MADV_FREE)
-  // The kernel may take the pages when memory is short. Whole pages inside the block only.
-  (void)madvise(data, size / 4096 * 4096, MADV_FREE);
+  // The kernel may take the pages when memory is short. Not of smaller blocks: to mark each page as
+  // written once more costs up to half of a short computation.
+  if (size > kResident) (void)madvise(data, size / kHugePage * kHugePage, MADV_FREE);
 #endif
   std::array<Block, kBlocks + 1> dropped;
   size_t drops = 0;

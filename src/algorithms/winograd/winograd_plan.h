@@ -35,7 +35,7 @@ namespace dgrad::winograd {
 
 inline constexpr int64_t kMostTerms = 128;   // of a partial sum, and of one piece of U
 inline constexpr int64_t kGoodTiles = 56;    // of a block: four register tiles a plane
-inline constexpr int64_t kMostTiles = 112;   // of a block: beyond, nothing is gained
+inline constexpr int64_t kMostTiles = 160;   // of a block: beyond, nothing is gained
 inline constexpr int64_t kRunTiles = 16;     // neighbours that are transformed together
 inline constexpr int64_t kChunkVectors = 4;  // of channels transformed together
 
