@@ -79,8 +79,12 @@ double PredictCycles(const PlanContext& context, const WinogradPlan& plan) {
       plan.shared_filter ? 1.0 : static_cast<double>(CeilDivide(plan.tiles, kMostTiles));
   cycles +=
       kFilter * filter_times * static_cast<double>(plan.planes() * p.out_channels) * out_vectors;
-  if (plan.converts_in) cycles += 2 * kMoved * static_cast<double>(p.out_backprop_elements());
-  if (plan.stages_out) cycles += kMoved * static_cast<double>(p.in_backprop_elements());
+  // Planes are turned to pixels and back, and rows that two tiles read are turned twice.
+  const double moved = p.layout == Layout::kNhwc ? kMoved
+                       : IsHalf(p.dtype)         ? 4 * kMoved
+                                                 : 2 * kMoved;
+  if (plan.converts_in) cycles += moved * static_cast<double>(p.out_backprop_elements());
+  if (plan.stages_out) cycles += moved * static_cast<double>(p.in_backprop_elements());
   if (!context.filter_packed) cycles += kMoved * static_cast<double>(p.filter_elements());
   // Rounding is worse than the direct algorithm's: no gain, no change.
   return 1.1 * cycles;
