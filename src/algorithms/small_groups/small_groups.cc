@@ -15,17 +15,6 @@ namespace {
 
 constexpr int64_t kMostParts = 256;  // runs of pixels of a row, and residues of rows
 
-int LanesOf(DType dtype, Isa isa) {
-  switch (dtype) {
-    case DType::kF64:
-      return kernels::GroupRows<double, double>(isa).lanes;
-    case DType::kI32:
-      return kernels::GroupRows<int32_t, int32_t>(isa).lanes;
-    default:
-      return kernels::GroupRows<float, float>(isa).lanes;
-  }
-}
-
 // The same on every instruction set: the widest vector's lanes.
 std::string Refuse(const Problem& problem, const PlanContext&) {
   const int64_t channels = problem.group_in_channels();
@@ -228,8 +217,7 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   auto plan = std::make_unique<SmallGroupsPlan>();
   const Problem& p = plan->problem = problem;
   plan->isa = context.isa;
-  const bool half = p.dtype == DType::kF16 || p.dtype == DType::kBF16;
-  plan->compute_size = half ? 4 : SizeOf(p.dtype);
+  plan->compute_size = ComputeSizeOf(p.dtype);
   plan->lanes = lanes;
   plan->terms = p.group_out_channels();
   plan->vectors = CeilDivide(p.in_channels, plan->lanes);
@@ -304,7 +292,7 @@ void PackVector(const SmallGroupsPlan& plan, const S* filter, int64_t vector, T*
 
 Status SmallGroupsPlan::PrepareFilter(const void* filter, void* packed, Executor& executor,
                                       const Control& control) const {
-  return WithTypes(problem.dtype, [&](auto storage, auto compute) {
+  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) {
     using S = decltype(storage);
     using T = decltype(compute);
     const int pack_slots = packed_filter_bytes < (int64_t{256} << 10) ? 1 : slots;

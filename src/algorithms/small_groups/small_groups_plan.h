@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "src/algorithms/algorithm.h"
+#include "src/algorithms/element_types.h"
 #include "src/algorithms/phases.h"
 #include "src/kernels/group_rows/group_rows.h"
 
@@ -62,24 +63,6 @@ struct SmallGroupsPlan : AlgorithmPlan {
     return problem.in_channels % lanes == 0 || vectors == 1 ? vectors : vectors - 1;
   }
 };
-
-// Calls `body` with a value of the tensors' and one of the compute type.
-template <typename Body>
-Status WithTypes(DType dtype, Body body) {
-  switch (dtype) {
-    case DType::kF16:
-      return body(Float16{}, float{});
-    case DType::kBF16:
-      return body(BFloat16{}, float{});
-    case DType::kF32:
-      return body(float{}, float{});
-    case DType::kF64:
-      return body(double{}, double{});
-    case DType::kI32:
-      return body(int32_t{}, int32_t{});
-  }
-  return Internal("unknown element type");
-}
 
 }  // namespace dgrad::small_groups
 

@@ -205,7 +205,7 @@ class Runner {
 
 Status SmallGroupsPlan::Run(const void* out_backprop, const void* packed, void* in_backprop,
                             void* workspace, Executor& executor, const Control& control) const {
-  return WithTypes(problem.dtype, [&](auto storage, auto compute) -> Status {
+  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) -> Status {
     using S = decltype(storage);
     using T = decltype(compute);
     if (converts) {

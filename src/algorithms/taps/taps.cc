@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "src/algorithms/blocks.h"
+#include "src/algorithms/element_types.h"
 #include "src/algorithms/taps/taps_plan.h"
 #include "src/base/cache_size.h"
 #include "src/base/half.h"
@@ -175,8 +176,8 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   auto plan = std::make_unique<TapsPlan>();
   plan->problem = problem;
   plan->isa = context.isa;
-  plan->converts = problem.dtype == DType::kF16 || problem.dtype == DType::kBF16;
-  plan->compute_size = plan->converts ? 4 : SizeOf(problem.dtype);
+  plan->converts = IsHalf(problem.dtype);
+  plan->compute_size = ComputeSizeOf(problem.dtype);
   if (problem.dtype == DType::kF64) {
     SetLanes<double>(plan.get());
   } else if (problem.dtype == DType::kI32) {
@@ -276,25 +277,14 @@ void TapsPlan::TapsWithin(int64_t row, int64_t begin, int64_t end, int64_t* firs
   *last = std::clamp<int64_t>(CeilDivide(end - at, rows.dilation), 0, rows.taps);
 }
 
-Status TapsPlan::PrepareFilter(const void* filter, void* packed, Executor&, const Control&) const {
-  const auto prepare = [&](auto storage, auto compute) {
-    Pack(*this, static_cast<const decltype(storage)*>(filter),
-         static_cast<decltype(compute)*>(packed));
-    return Status();
-  };
-  switch (problem.dtype) {
-    case DType::kF16:
-      return prepare(Float16{}, float{});
-    case DType::kBF16:
-      return prepare(BFloat16{}, float{});
-    case DType::kF32:
-      return prepare(float{}, float{});
-    case DType::kF64:
-      return prepare(double{}, double{});
-    case DType::kI32:
-      return prepare(int32_t{}, int32_t{});
-  }
-  return Internal("unknown element type");
+Status TapsPlan::PrepareFilter(const void* filter, void* packed, Executor& executor,
+                               const Control& control) const {
+  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) {
+    return RunTasks(executor, 1, 1, control, [&](int, int64_t) {
+      Pack(*this, static_cast<const decltype(storage)*>(filter),
+           static_cast<decltype(compute)*>(packed));
+    });
+  });
 }
 
 std::string TapsPlan::Describe() const {

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "src/algorithms/blocks.h"
+#include "src/algorithms/element_types.h"
 #include "src/algorithms/phases.h"
 #include "src/algorithms/taps/taps_plan.h"
 #include "src/base/integer.h"
@@ -278,24 +279,11 @@ Status TapsPlan::Run(const void* out_backprop, const void* packed, void* in_back
   if (lines) {
     return RunLines(*this, out_backprop, packed, in_backprop, workspace, executor, control);
   }
-  const auto run = [&](auto storage, auto compute) {
+  return WithElementTypes(problem.dtype, [&](auto storage, auto compute) {
     Runner<decltype(storage), decltype(compute)> runner(*this, out_backprop, packed, in_backprop,
                                                         workspace);
     return runner.Run(executor, control);
-  };
-  switch (problem.dtype) {
-    case DType::kF16:
-      return run(Float16{}, float{});
-    case DType::kBF16:
-      return run(BFloat16{}, float{});
-    case DType::kF32:
-      return run(float{}, float{});
-    case DType::kF64:
-      return run(double{}, double{});
-    case DType::kI32:
-      return run(int32_t{}, int32_t{});
-  }
-  return Internal("unknown element type");
+  });
 }
 
 }  // namespace dgrad::taps

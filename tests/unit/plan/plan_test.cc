@@ -235,6 +235,30 @@ TEST(PlanTest, CancelledRunsSaySo) {
   EXPECT_TRUE(plan->Execute(run, DefaultPool(), {}).ok());
 }
 
+// Packing runs in tasks, which have their own floating-point state and see the cancel flag.
+TEST(PlanTest, PackingCanBeCancelled) {
+  for (int i = 0; i < AlgorithmCount(); ++i) {
+    for (const char* text : {"h8w40c3_k3x3_oc16_p1,1,1,1_bf16", "h8w8c32_k3x3_oc32_g8_bf16"}) {
+      const Problem problem = Parse(text);
+      PlanOptions options;
+      options.algorithm = AlgorithmName(i);
+      std::string reason;
+      ASSERT_TRUE(Refusal(problem, options, options.algorithm, &reason).ok());
+      if (!reason.empty()) continue;
+      SCOPED_TRACE(options.algorithm + " " + text);
+      const auto plan = MakePlan(text, options);
+      std::vector<std::byte> filter(static_cast<size_t>(problem.filter_bytes()));
+      std::vector<std::byte> packed(static_cast<size_t>(plan->packed_filter_bytes()));
+      const int32_t cancel = 1;
+      Control control;
+      control.cancel = &cancel;
+      EXPECT_EQ(plan->PackFilter(filter.data(), packed.data(), DefaultPool(), control).code(),
+                Code::kCancelled);
+      EXPECT_TRUE(plan->PackFilter(filter.data(), packed.data(), DefaultPool(), {}).ok());
+    }
+  }
+}
+
 TEST(PlanTest, ExplainNamesTheChoiceAndTheOthers) {
   PlanOptions options;
   options.accuracy = Accuracy::kStrict;
