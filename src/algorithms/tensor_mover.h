@@ -38,17 +38,21 @@ class TensorMover {
         convert_(kernels::Convert(isa)),
         transpose_(kernels::Transpose<T>(isa)) {}
 
-  // Of out_backprop to scratch, all channels.
+  // Of out_backprop to scratch, all channels; pixels of scratch are `pitch` elements apart.
   void Convert(const S* out_backprop, const PixelBox& box, T* to) const {
+    Convert(out_backprop, box, to, p_.out_channels);
+  }
+  void Convert(const S* out_backprop, const PixelBox& box, T* to, int64_t pitch) const {
     Runs(box, p_.columns.out, [&](int64_t row, int64_t column, int64_t count) {
       const int64_t pixel = row * p_.columns.out + column;
       const int64_t plane = p_.rows.out * p_.columns.out;
       if (p_.layout == Layout::kNhwc) {
-        FromNhwc(out_backprop + (box.image * plane + pixel) * p_.out_channels, count, to);
+        FromNhwc(out_backprop + (box.image * plane + pixel) * p_.out_channels, count, to, pitch);
       } else {
-        FromNchw(out_backprop + box.image * plane * p_.out_channels + pixel, plane, count, to);
+        FromNchw(out_backprop + box.image * plane * p_.out_channels + pixel, plane, count, to,
+                 pitch);
       }
-      to += count * p_.out_channels;
+      to += count * pitch;
     });
   }
 
@@ -103,11 +107,15 @@ class TensorMover {
     }
   }
 
-  void FromNhwc(const S* from, int64_t pixels, T* to) const {
+  void FromNhwc(const S* from, int64_t pixels, T* to, int64_t pitch) const {
     const int64_t channels = p_.out_channels;
-    if (out_.inner == 1) return kernels::Widen(convert_, from, to, pixels * channels);
-    for (int64_t i = 0; i < pixels; ++i, from += channels, to += channels) {
-      if constexpr (std::is_same_v<S, T>) {
+    if (out_.inner == 1 && pitch == channels) {
+      return kernels::Widen(convert_, from, to, pixels * channels);
+    }
+    for (int64_t i = 0; i < pixels; ++i, from += channels, to += pitch) {
+      if (out_.inner == 1) {
+        kernels::Widen(convert_, from, to, channels);
+      } else if constexpr (std::is_same_v<S, T>) {
         transpose_(from, out_.inner, to, out_.outer, out_.outer, out_.inner);
       } else {
         Pieces(out_, [&](int64_t g, int64_t k, int64_t groups, int64_t depth) {
@@ -151,38 +159,37 @@ class TensorMover {
     }
   }
 
-  void FromNchw(const S* from, int64_t plane, int64_t pixels, T* to) const {
+  void FromNchw(const S* from, int64_t plane, int64_t pixels, T* to, int64_t pitch) const {
     constexpr int64_t kSize = sizeof(T);
-    const int64_t channels = p_.out_channels;
-    const int64_t pitch = out_.inner * plane;
-    const int64_t most = std::max<int64_t>(64, kScratchBytes / (channels * kSize) & ~int64_t{15});
-    for (int64_t i = 0; i < pixels; i += most, from += most, to += most * channels) {
+    const int64_t group = out_.inner * plane;
+    const int64_t most = std::max<int64_t>(64, kScratchBytes / (pitch * kSize) & ~int64_t{15});
+    for (int64_t i = 0; i < pixels; i += most, from += most, to += most * pitch) {
       const int64_t count = std::min(most, pixels - i);
       for (int64_t k = 0; k < out_.inner; ++k) {
         for (int64_t g = 0; g < out_.outer; g += kPlanes) {
-          FromPlanes(from + g * pitch + k * plane, pitch, std::min(kPlanes, out_.outer - g), count,
-                     to + k * out_.outer + g);
+          FromPlanes(from + g * group + k * plane, group, std::min(kPlanes, out_.outer - g), count,
+                     to + k * out_.outer + g, pitch);
         }
       }
     }
   }
 
-  // At most kPlanes planes that are `pitch` apart.
-  void FromPlanes(const S* from, int64_t pitch, int64_t planes, int64_t pixels, T* to) const {
-    const int64_t channels = p_.out_channels;
+  // At most kPlanes planes that are `group` apart.
+  void FromPlanes(const S* from, int64_t group, int64_t planes, int64_t pixels, T* to,
+                  int64_t pitch) const {
     if constexpr (std::is_same_v<S, T>) {
-      transpose_(from, pitch, to, channels, planes, pixels);
+      transpose_(from, group, to, pitch, planes, pixels);
     } else {
       constexpr int64_t kLine = kBuffer / kPlanes;
       T wide[kBuffer];
       for (int64_t i = 0; i < pixels; i += kLine) {
         const int64_t count = std::min(kLine, pixels - i);
         for (int64_t n = 0; n < planes; ++n) {
-          const S* const line = from + n * pitch + i;
-          PrefetchForRead(line + kPlanes * pitch, count * static_cast<int64_t>(sizeof(S)));
+          const S* const line = from + n * group + i;
+          PrefetchForRead(line + kPlanes * group, count * static_cast<int64_t>(sizeof(S)));
           kernels::Widen(convert_, line, wide + n * kLine, count);
         }
-        transpose_(wide, kLine, to + i * channels, channels, planes, count);
+        transpose_(wide, kLine, to + i * pitch, pitch, planes, count);
       }
     }
   }

@@ -122,6 +122,19 @@ TEST_P(DirectTest, ConvertsByTaskOrByBand) {
   }
 }
 
+// Pixels of whole multiples of 4 KiB are spread in scratch.
+TEST_P(DirectTest, SpreadsPixelsThatCollide) {
+  for (const char* geometry : {"n2_h5w7c35_k1x1_oc1024_", "h7w9c20_k2x2_oc2048_s2x2_",
+                               "n2_h5w5c18_k3x3_oc2048_p1,1,1,1_g2_"}) {
+    for (const char* layout : kLayouts) {
+      const std::string problem = std::string(geometry) + layout + "_" + GetParam();
+      ExpectExplained(problem, "spread");
+      CheckEverywhere(problem, "direct", Fill::kIntegers);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, DirectTest, ::testing::Values("f16", "bf16", "f32", "f64", "i32"),
                          [](const auto& type) { return std::string(type.param); });
 

@@ -34,6 +34,7 @@ constexpr const char* kGeometries[] = {
     "h12w12c8_k1x1_oc770_s3x2",          // gaps, staged; chunks of odd numbers of pairs
     "h12w12c8_k3x3_oc300_p1,1,1,1",
     "h6w6c2_k3x3_oc1026_p1,1,1,1",
+    "n2_h5w7c35_k1x1_oc2048",  // pixels that are spread
     "h17w15c6_k3x3_oc6_p4,4,2,2_d4x2",
     "h16w18c6_k3x2_oc8_s2x3_p3,2,1,4_d3x2",
     "h9w9c3_k3x3_oc6_s2x2_p2,2,2,2_d2x2",  // phases without taps

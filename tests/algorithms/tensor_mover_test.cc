@@ -60,11 +60,15 @@ void CheckMoves(const std::string& text, bool interleave) {
     SCOPED_TRACE(text + " " + Name(isa));
     const TensorMover<S, T> mover(p, isa, interleave, interleave);
     for (const PixelBox& box : Boxes(p.rows.out, p.columns.out)) {
-      std::vector<T> to(static_cast<size_t>(box.rows() * box.columns() * p.out_channels), T(-1));
-      mover.Convert(from.data(), box, to.data());
+      // Pixels of scratch follow each other in the first box, else there is something between them.
+      const int64_t between = box.row_begin == 0 ? 0 : 5;
+      const int64_t pitch = p.out_channels + between;
+      std::vector<T> to(static_cast<size_t>(box.rows() * box.columns() * pitch), T(-1));
+      mover.Convert(from.data(), box, to.data(), pitch);
       size_t i = 0;
       for (int64_t h = box.row_begin; h < box.row_end; ++h) {
-        for (int64_t w = box.column_begin; w < box.column_end; ++w, i += p.out_channels) {
+        for (int64_t w = box.column_begin; w < box.column_end; ++w, i += pitch) {
+          for (int64_t k = 0; k < between; ++k) ASSERT_EQ(to[i + p.out_channels + k], T(-1));
           for (int64_t c = 0; c < p.out_channels; ++c) {
             const int64_t place = ScratchChannel(p.groups, interleave, p.out_channels, c);
             ASSERT_EQ(

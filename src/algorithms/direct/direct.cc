@@ -83,6 +83,16 @@ double PredictCycles(const PlanContext& context, const DirectPlan& plan) {
   return cycles;
 }
 
+// Whether the pixels of a tile lie in one set of the first cache, which then keeps none of them
+// until their next channel is read. (Sets repeat every 4 KiB on all processors of today.)
+bool PixelsCollide(const DirectPlan& plan) {
+  constexpr int64_t kSets = 4096;
+  constexpr int64_t kWays = 8;
+  const Problem& p = plan.problem;
+  return !plan.lanes_are_groups && p.out_channels * plan.compute_size % kSets == 0 &&
+         p.batch * p.rows.out * p.columns.out > kWays;
+}
+
 enum class Kind { kDirect, kGrouped, kDot };
 
 // Whether every element's terms are multiplied in one go, so that a tile holds their sum. Of the
@@ -146,6 +156,11 @@ Status MakePlan(const Problem& given, const PlanContext& context, Kind kind, boo
   } else {
     plan->converts_in = half || turns_in;
     plan->stages_out = half || turns_out;
+  }
+  plan->input_pitch = problem.out_channels;
+  if (PixelsCollide(*plan)) {
+    plan->converts_in = true;
+    plan->input_pitch += 64 / plan->compute_size;
   }
   // Scratch has the same channel of all groups side by side.
   if (lanes_are_groups && problem.group_out_channels() > 1) plan->converts_in = true;

@@ -56,7 +56,8 @@ struct Tasks {
 void ChooseBands(const PlanContext& context, DirectPlan* plan) {
   const Problem& p = plan->problem;
   // Widened, a tensor may have more bytes than an address can count.
-  const int64_t row_bytes = SaturatingMultiply(p.columns.out * p.out_channels, plan->compute_size);
+  const int64_t row_bytes =
+      SaturatingMultiply(p.columns.out * plan->input_pitch, plan->compute_size);
   const int64_t image_bytes = SaturatingMultiply(p.rows.out, row_bytes);
   const int64_t cached = std::clamp<int64_t>(GetCacheSizes().l3 / 4, 4 << 20, 32 << 20);
   const int64_t wanted = std::min(context.workspace_limit / 2, cached);
@@ -171,7 +172,7 @@ bool TasksShouldConvert(const PlanContext& context, const DirectPlan& plan, cons
   const int64_t columns = MostRead(p.columns, grid.columns.largest());
   const int64_t bytes = SaturatingMultiply(
       SaturatingMultiply(grid.images.largest(), rows),
-      SaturatingMultiply(SaturatingMultiply(columns, p.out_channels), plan.compute_size));
+      SaturatingMultiply(SaturatingMultiply(columns, plan.input_pitch), plan.compute_size));
   const double repeats = static_cast<double>(plan.channel_blocks) *
                          static_cast<double>(plan.row_blocks) * static_cast<double>(rows) *
                          static_cast<double>(plan.column_blocks) * static_cast<double>(columns) /
@@ -239,7 +240,7 @@ Status ChooseBlocking(const PlanContext& context, DirectPlan* plan) {
     if (plan->converts_per_task) {
       plan->task_input_bytes = RoundUp(
           grid.images.largest() * MostRead(p.rows, grid.rows.largest()) *
-              MostRead(p.columns, grid.columns.largest()) * p.out_channels * plan->compute_size,
+              MostRead(p.columns, grid.columns.largest()) * plan->input_pitch * plan->compute_size,
           64);
     }
     if (plan->stages_out) {

@@ -51,7 +51,7 @@ struct DirectPlan : AlgorithmPlan {
   bool lanes_are_groups = false;  // the algorithm is "grouped"
   bool terms_are_pairs = false;   // the algorithm is "dot"
   bool covers = true;             // every pixel meets a tap
-  bool converts_in = false;       // out_backprop is widened or turned to NHWC first
+  bool converts_in = false;       // out_backprop is widened, turned to NHWC or spread first
   bool stages_out = false;        // results go through scratch: half types and NCHW; few of "dot"
 
   // Packed filter, elements of the compute type (pairs are as large as that):
@@ -66,6 +66,7 @@ struct DirectPlan : AlgorithmPlan {
   int64_t group_stride = 0;              // elements of one channel group
   std::vector<int64_t> row_taps_before;  // prefix sums over row_phases
 
+  int64_t input_pitch = 0;  // elements from one converted pixel to the next
   // Each task converts what it reads; else whole bands are converted.
   bool converts_per_task = false;
   // Bands: images x rows of in_backprop whose converted out_backprop is in scratch at a time. One

@@ -161,7 +161,7 @@ class Runner {
   // out_backprop of the band as [image][row][column][channel] of the compute type.
   Status ConvertBand(Executor& executor, const Control& control) {
     Factor* const to = reinterpret_cast<Factor*>(workspace_);
-    const int64_t row_elements = p_.columns.out * p_.out_channels;
+    const int64_t row_elements = p_.columns.out * plan_.input_pitch;
     const int64_t image_elements = read_.size() * row_elements;
     if (image_elements == 0) return {};
     // Rows are grouped so that a task has some 64 KiB to write.
@@ -181,9 +181,12 @@ class Runner {
 
   void Convert(const PixelBox& box, Factor* to) const {
     if constexpr (std::is_same_v<Source, Result>) {
-      mover_.Convert(source_, box, to);
+      mover_.Convert(source_, box, to, plan_.input_pitch);
+    } else if (p_.layout == Layout::kNhwc) {
+      PairsFromNhwc(p_, source_, box, to, plan_.input_pitch);
     } else {
-      PairsFromNchw(p_, plan_.isa, reinterpret_cast<const Result*>(source_), box, to);
+      PairsFromNchw(p_, plan_.isa, reinterpret_cast<const Result*>(source_), box, to,
+                    plan_.input_pitch);
     }
   }
 
@@ -240,7 +243,7 @@ class Runner {
       ConvertRegion(region, input);
     } else if (plan_.converts_in) {
       region.a = reinterpret_cast<const Factor*>(workspace_);
-      region.from = PixelMap::Box(read_.size(), p_.columns.out, p_.out_channels, images_.begin,
+      region.from = PixelMap::Box(read_.size(), p_.columns.out, plan_.input_pitch, images_.begin,
                                   read_.begin, 0);
     } else {
       region.from = PixelMap::Box(p_.rows.out, p_.columns.out, p_.out_channels, 0, 0, 0);
@@ -269,8 +272,8 @@ class Runner {
     const IndexRange columns = ReadRange(p_.columns, region.columns.begin, region.columns.end);
     if (rows.begin >= rows.end || columns.begin >= columns.end) return;  // nor will it be read
     region.a = input;
-    region.from = PixelMap::Box(rows.end - rows.begin, columns.end - columns.begin, p_.out_channels,
-                                region.images.begin, rows.begin, columns.begin);
+    region.from = PixelMap::Box(rows.end - rows.begin, columns.end - columns.begin,
+                                plan_.input_pitch, region.images.begin, rows.begin, columns.begin);
     for (int64_t n = region.images.begin; n < region.images.end; ++n) {
       Convert({n, rows.begin, rows.end, columns.begin, columns.end}, input);
       input += region.from.image;
@@ -538,6 +541,7 @@ std::string DirectPlan::Describe() const {
     text += "\nout_backprop is converted in bands of " + std::to_string(band_images) +
             " images x " + std::to_string(band_read_rows) + " rows";
   }
+  if (input_pitch > problem.out_channels) text += ", its pixels spread over the sets of a cache";
   if (packs_in_run) text += "\na filter that is not packed is packed by the tasks";
   if (stages_out) text += "\nresults are staged in scratch memory";
   if (!covers) text += "\npixels that no tap meets are filled with zeros";

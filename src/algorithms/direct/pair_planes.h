@@ -14,12 +14,13 @@ namespace dgrad::direct {
 
 // Neighbouring pixels of `pairs` pairs of planes that are `plane` apart.
 inline void PairsOfPlanes(kernels::TransposeKernel<int32_t> transpose, const BFloat16* from,
-                          int64_t plane, int64_t pairs, int64_t pixels, kernels::BFloat16Pair* to) {
+                          int64_t plane, int64_t pairs, int64_t pixels, kernels::BFloat16Pair* to,
+                          int64_t pitch) {
   constexpr int64_t kPlanes = 16;  // pairs of them, which fill a line of cache of a pixel
   constexpr int64_t kLine = 256;
   constexpr int64_t kScratch = int64_t{512} << 10;  // bytes that are filled at a time
   int32_t lines[kPlanes * kLine];
-  const int64_t most = std::max<int64_t>(64, kScratch / (4 * pairs) & ~int64_t{15});
+  const int64_t most = std::max<int64_t>(64, kScratch / (4 * pitch) & ~int64_t{15});
   for (int64_t begin = 0; begin < pixels; begin += most) {
     const int64_t end = std::min(pixels, begin + most);
     for (int64_t k = 0; k < pairs; k += kPlanes) {
@@ -36,16 +37,28 @@ inline void PairsOfPlanes(kernels::TransposeKernel<int32_t> transpose, const BFl
                 static_cast<int32_t>(first[j].bits | uint32_t{second[j].bits} << 16);
           }
         }
-        transpose(lines, kLine, reinterpret_cast<int32_t*>(to + i * pairs + k), pairs, planes,
+        transpose(lines, kLine, reinterpret_cast<int32_t*>(to + i * pitch + k), pitch, planes,
                   count);
       }
     }
   }
 }
 
-// A box of out_backprop, whose channels the problem counts in pairs, to [row][column][pair].
+// A box of out_backprop, whose channels the problem counts in pairs, to [row][column][pair], pixels
+// `pitch` pairs apart.
+inline void PairsFromNhwc(const Problem& p, const kernels::BFloat16Pair* out_backprop,
+                          const PixelBox& box, kernels::BFloat16Pair* to, int64_t pitch) {
+  for (int64_t row = box.row_begin; row < box.row_end; ++row) {
+    const kernels::BFloat16Pair* from =
+        out_backprop +
+        ((box.image * p.rows.out + row) * p.columns.out + box.column_begin) * p.out_channels;
+    for (int64_t i = 0; i < box.columns(); ++i, from += p.out_channels, to += pitch) {
+      std::copy(from, from + p.out_channels, to);
+    }
+  }
+}
 inline void PairsFromNchw(const Problem& p, Isa isa, const BFloat16* out_backprop,
-                          const PixelBox& box, kernels::BFloat16Pair* to) {
+                          const PixelBox& box, kernels::BFloat16Pair* to, int64_t pitch) {
   if (box.rows() <= 0 || box.columns() <= 0) return;
   const int64_t plane = p.rows.out * p.columns.out;
   const bool whole = box.columns() == p.columns.out;
@@ -53,9 +66,9 @@ inline void PairsFromNchw(const Problem& p, Isa isa, const BFloat16* out_backpro
   const BFloat16* const image = out_backprop + box.image * plane * p.out_channels * 2;
   for (int64_t row = box.row_begin; row < box.row_end; ++row) {
     PairsOfPlanes(kernels::Transpose<int32_t>(isa), image + row * p.columns.out + box.column_begin,
-                  plane, p.out_channels, count, to);
+                  plane, p.out_channels, count, to, pitch);
     if (whole) break;
-    to += count * p.out_channels;
+    to += count * pitch;
   }
 }
 
