@@ -82,6 +82,61 @@ TYPED_TEST(TilesTest, Gemm) {
   }
 }
 
+// Stores past the caches: rows of whole lines of cache, whole vectors and parts of one.
+TYPED_TEST(TilesTest, GemmStreams) {
+  using T = TypeParam;
+  const GemmStep step = {0, 0, 5, 1};
+  for (const Isa isa : UsableIsas()) {
+    const auto& family = kernels::Gemm<T>(isa);
+    for (int vectors = 1; vectors <= kernels::kGemmMaxVectors; ++vectors) {
+      const int64_t width = vectors * family.lanes;
+      const int64_t pitch = (width + 16) / 16 * 16 + 16;  // whole lines, more than is written
+      std::vector<T> b(static_cast<size_t>(step.terms * width));
+      for (size_t i = 0; i < b.size(); ++i) b[i] = Small<T>(2, static_cast<int64_t>(i));
+      for (int rows = 1; rows <= family.max_rows[vectors]; ++rows) {
+        for (int64_t columns = 1; columns <= width; ++columns) {
+          std::vector<T> a(static_cast<size_t>(rows * step.terms));
+          for (size_t i = 0; i < a.size(); ++i) a[i] = Small<T>(1, static_cast<int64_t>(i));
+          std::vector<T> room(static_cast<size_t>(rows * pitch + 16), T{9});
+          T* out = room.data();
+          while (reinterpret_cast<uintptr_t>(out) % 64 != 0) ++out;
+          std::vector<int64_t> a_offsets, out_offsets;
+          for (int r = 0; r < rows; ++r) {
+            a_offsets.push_back(r * step.terms);
+            out_offsets.push_back(r * pitch);
+          }
+          kernels::GemmCall<T> call;
+          call.a = a.data();
+          call.a_offsets = a_offsets.data();
+          call.b = b.data();
+          call.out = out;
+          call.out_offsets = out_offsets.data();
+          call.steps = &step;
+          call.step_count = 1;
+          call.columns = columns;
+          call.accumulate = false;
+          call.stream = true;
+          family.kernels[vectors][rows](call);
+          for (int64_t r = 0; r < rows; ++r) {
+            for (int64_t n = 0; n < pitch; ++n) {
+              T want{9};
+              if (n < columns) {
+                want = T{0};
+                for (int64_t i = 0; i < step.terms; ++i) {
+                  want += a[static_cast<size_t>(r * step.terms + i)] *
+                          b[static_cast<size_t>(i * width + n)];
+                }
+              }
+              ASSERT_EQ(out[r * pitch + n], want)
+                  << Name(isa) << " " << rows << " x " << vectors << ", columns " << columns;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(TilesTest, LanesAndScalars) {
   using T = TypeParam;
   for (const Isa isa : UsableIsas()) {

@@ -8,6 +8,7 @@
 #include "src/algorithms/direct/pack_block.h"
 #include "src/algorithms/direct/pair_planes.h"
 #include "src/algorithms/steps.h"
+#include "src/algorithms/streaming.h"
 #include "src/algorithms/tensor_mover.h"
 #include "src/base/integer.h"
 #include "src/base/prefetch.h"
@@ -101,7 +102,9 @@ class Runner {
         packed_(static_cast<const Factor*>(packed)),
         filter_(static_cast<const Source*>(filter)),
         result_(static_cast<Result*>(in_backprop)),
-        workspace_(static_cast<std::byte*>(workspace)) {}
+        workspace_(static_cast<std::byte*>(workspace)),
+        streams_(!plan.stages_out && !plan.lanes_are_groups &&
+                 StreamsResult(plan.problem, in_backprop)) {}
 
   Status Run(Executor& executor, const Control& control) {
     if (!plan_.covers && !plan_.stages_out) {
@@ -264,6 +267,7 @@ class Runner {
       }
     }
     if (plan_.stages_out) Unstage(region, channels, staging);
+    if (streams_) FenceStreams();
   }
 
   // What the region reads of out_backprop.
@@ -358,12 +362,14 @@ class Runner {
     geometry.row_taps = rows.last_tap - rows.first_tap;
     geometry.column_taps = columns.last_tap - columns.first_tap;
     StepWriter writer(geometry);
+    const bool one_flush =
+        geometry.terms * geometry.row_taps * geometry.column_taps <= geometry.partial_terms;
     bool accumulate = false;
     while (!writer.done()) {
       int64_t b_rows = 0;
       const int64_t count = writer.Write(plan_.pass_rows, region.steps, &b_rows);
-      Product product{region.a,  region.out,  region.steps, count,     pixels,
-                      a_offsets, out_offsets, used,         accumulate};
+      Product product{region.a,  region.out,  region.steps, count,      pixels,
+                      a_offsets, out_offsets, used,         accumulate, streams_ && one_flush};
       // Where the packed filter of all units stays in cache, tiles are outermost: a pixel's
       // channels are read and written in one go. Else the tiles run over one unit's packed filter
       // at a time.
@@ -393,6 +399,7 @@ class Runner {
     const int64_t* out_offsets;
     int64_t used_columns;
     bool accumulate;
+    bool stream;
     int64_t begin = 0;
     int64_t end = 0;
   };
@@ -441,6 +448,7 @@ class Runner {
     call.steps = product.steps;
     call.step_count = product.step_count;
     call.accumulate = product.accumulate;
+    if constexpr (requires { call.stream; }) call.stream = product.stream;
     const int64_t pixels = product.end - product.begin;
     const int64_t tiles = CeilDivide(pixels, family.max_rows[vectors]);
     int64_t begin = 0;
@@ -463,7 +471,7 @@ class Runner {
                                               int64_t begin, int64_t end) const {
     constexpr int64_t kInSize = sizeof(Factor);
     constexpr int64_t kOutSize = sizeof(Out);
-    for (int64_t r = begin; r < end; ++r) {
+    for (int64_t r = begin; r < end && !product.stream; ++r) {
       PrefetchForWrite(call.out + product.out_offsets[r], vectors * plan_.lanes * kOutSize);
     }
     const int64_t next = std::min(product.pixels, end + (end - begin));
@@ -494,6 +502,7 @@ class Runner {
   const Source* const filter_;
   Result* const result_;
   std::byte* const workspace_;
+  const bool streams_;  // the kernels write the result past the caches where they can
   // The band at hand.
   Range images_, rows_, read_;
 };

@@ -44,6 +44,11 @@ inline void Store(__m512 sum, BFloat16* out, bool) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), (__m256i)_mm512_cvtneps_pbh(sum));
 }
 
+// A line of cache past the caches.
+inline void Stream(__m512 low, __m512 high, BFloat16* out) {
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(out), (__m512i)_mm512_cvtne2ps_pbh(high, low));
+}
+
 // Adds up partial sums in scratch, until the last, after which the whole is stored.
 template <int kRows, int kVectors>
 inline void AddUp(__m512 (&sum)[kRows][kVectors], float* scratch, bool first, bool last) {
@@ -114,6 +119,12 @@ void Tile(const GemmCall<Out, BFloat16Pair>& call) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
       Out* const out = call.out + call.out_offsets[r];
+      if constexpr (kStages && kVectors == 2) {
+        if (call.stream && whole) {
+          Stream(sum[r][0], sum[r][1], out);
+          continue;
+        }
+      }
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
         const int64_t count = call.columns - v * kLanes;

@@ -68,7 +68,11 @@ void GemmTile(const GemmCall<hn::TFromD<D>>& call) {
       for (int v = 0; v < kVectors; ++v) {
         const int64_t count = call.columns - v * kLanes;
         if (whole || count >= kLanes) {
-          StoreFull(d, sum[r][v], out + v * kLanes, accumulate);
+          if (call.stream) {
+            hn::Stream(sum[r][v], d, out + v * kLanes);
+          } else {
+            StoreFull(d, sum[r][v], out + v * kLanes, accumulate);
+          }
         } else if (count > 0) {
           StorePartial(d, sum[r][v], out + v * kLanes, count, accumulate);
         }

@@ -32,6 +32,9 @@ struct GemmCall {
   int64_t step_count;  // > 0
   int64_t columns;     // columns to store, <= vectors * lanes; no other is touched
   bool accumulate;     // adds to what out holds; else the first flush overwrites it
+  // Whole vectors are stored past the caches. Only without accumulate, with one flush, and if every
+  // row of out begins on a 64-byte boundary.
+  bool stream = false;
 };
 
 inline constexpr int kGemmMaxRows = 14;

@@ -1,0 +1,37 @@
+// Results that are written past the caches.
+//
+// An ordinary store reads its line of memory first and pushes others out of the caches. Results too
+// large to stay in a cache until somebody reads them gain nothing from it.
+#ifndef DGRAD_ALGORITHMS_STREAMING_H_
+#define DGRAD_ALGORITHMS_STREAMING_H_
+
+#include <cstdint>
+
+#include "src/problem/problem.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace dgrad {
+
+// Whether all of in_backprop is worth streaming and every vector of channels begins on a line of
+// cache, as the kernels' streaming stores need it (kernels/gemm/gemm.h).
+inline bool StreamsResult(const Problem& problem, const void* in_backprop) {
+  constexpr int64_t kLeastBytes = int64_t{8} << 20;  // a quarter of a common last cache
+  constexpr int64_t kLine = 64;
+  return problem.layout == Layout::kNhwc && problem.in_backprop_bytes() >= kLeastBytes &&
+         problem.group_in_channels() * SizeOf(problem.dtype) % kLine == 0 &&
+         reinterpret_cast<uintptr_t>(in_backprop) % kLine == 0;
+}
+
+// To be called after the last streaming store of a task: others may read it then.
+inline void FenceStreams() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
+}  // namespace dgrad
+
+#endif  // DGRAD_ALGORITHMS_STREAMING_H_
