@@ -6,6 +6,7 @@
 #define DGRAD_ALGORITHMS_STREAMING_H_
 
 #include <cstdint>
+#include <cstring>
 
 #include "src/problem/problem.h"
 
@@ -23,6 +24,18 @@ inline bool StreamsResult(const Problem& problem, const void* in_backprop) {
   return problem.layout == Layout::kNhwc && problem.in_backprop_bytes() >= kLeastBytes &&
          problem.group_in_channels() * SizeOf(problem.dtype) % kLine == 0 &&
          reinterpret_cast<uintptr_t>(in_backprop) % kLine == 0;
+}
+
+// Zeros past the caches, of whole lines.
+inline void StreamZeros(void* to, int64_t bytes) {
+#if defined(__x86_64__)
+  auto* at = static_cast<__m128i*>(to);
+  for (int64_t i = 0; i < bytes; i += static_cast<int64_t>(sizeof(__m128i)), ++at) {
+    _mm_stream_si128(at, _mm_setzero_si128());
+  }
+#else
+  std::memset(to, 0, static_cast<size_t>(bytes));
+#endif
 }
 
 // To be called after the last streaming store of a task: others may read it then.

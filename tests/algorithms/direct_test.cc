@@ -22,7 +22,10 @@ constexpr const char* kGeometries[] = {
     "n2_h13w17c21_k4x4_oc19_s2x2_p1,1,1,1",  // four phases
     "h20w23c4_k7x7_oc9_s2x3_p3,3,3,3",       // unequal phases
     "h12w12c8_k1x1_oc8_s3x2",                // gaps
-    "h12w12c8_k3x3_oc300_p1,1,1,1",          // two chunks of terms
+    "n2_h13w14c130_k2x2_oc3_s4x3_p3,0,2,4",  // of large pixels, beside folded columns
+    "h3w601c128_k1x1_oc2_s1x2",              // many of them
+    "h5w6c130_k1x1_oc3_s2x2_p2,2,3,1",
+    "h12w12c8_k3x3_oc300_p1,1,1,1",  // two chunks of terms
     "h6w6c2_k3x3_oc700_p1,1,1,1",
     "h17w15c6_k3x3_oc7_p4,4,2,2_d4x2",       // dilation
     "h16w18c6_k3x2_oc7_s2x3_p3,2,1,4_d3x2",  // stride and dilation

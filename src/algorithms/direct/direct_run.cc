@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "src/algorithms/direct/direct_plan.h"
+#include "src/algorithms/direct/gaps.h"
 #include "src/algorithms/direct/pack_block.h"
 #include "src/algorithms/direct/pair_planes.h"
 #include "src/algorithms/steps.h"
@@ -89,6 +90,8 @@ class Runner {
   using Region = direct::Region<Factor, Out>;
   using Share = direct::Share<Factor>;
 
+  static constexpr int64_t kLeastGap = 256;  // bytes
+
  public:
   // Either packed or filter is null.
   Runner(const DirectPlan& plan, const void* out_backprop, const void* packed, const void* filter,
@@ -103,11 +106,13 @@ class Runner {
         filter_(static_cast<const Source*>(filter)),
         result_(static_cast<Result*>(in_backprop)),
         workspace_(static_cast<std::byte*>(workspace)),
+        fills_gaps_(!plan.covers && !plan.stages_out && !plan.row_phases.empty() &&
+                    plan.problem.in_channels * SizeOf(plan.problem.dtype) >= kLeastGap),
         streams_(!plan.stages_out && !plan.lanes_are_groups &&
                  StreamsResult(plan.problem, in_backprop)) {}
 
   Status Run(Executor& executor, const Control& control) {
-    if (!plan_.covers && !plan_.stages_out) {
+    if (!plan_.covers && !plan_.stages_out && !fills_gaps_) {
       DGRAD_RETURN_IF_ERROR(ZeroFill(executor, control));
     }
     if (plan_.row_phases.empty()) return {};  // no tap lands anywhere
@@ -123,7 +128,7 @@ class Runner {
   }
 
  private:
-  // Pixels that no tap meets are +0.
+  // All is +0: pixels that no tap meets remain so.
   Status ZeroFill(Executor& executor, const Control& control) {
     constexpr int64_t kPiece = int64_t{1} << 20;
     const int64_t bytes = p_.in_backprop_bytes();
@@ -252,6 +257,7 @@ class Runner {
       region.from = PixelMap::Box(p_.rows.out, p_.columns.out, p_.out_channels, 0, 0, 0);
       if constexpr (std::is_same_v<Source, Factor>) region.a = source_;
     }
+    if (fills_gaps_ && region.channel_block == 0) FillGaps(region);
     const int64_t row_phases = static_cast<int64_t>(plan_.row_phases.size());
     for (int64_t a = 0; a < row_phases; ++a) {
       for (const ColumnGroup& group : plan_.column_groups) {
@@ -268,6 +274,24 @@ class Runner {
     }
     if (plan_.stages_out) Unstage(region, channels, staging);
     if (streams_) FenceStreams();
+  }
+
+  // All channels of the pixels that no tap meets.
+  void FillGaps(const Region& region) const {
+    ForEachGap(plan_, {region.rows.begin, region.rows.end},
+               {region.columns.begin, region.columns.end},
+               [&](int64_t row, int64_t begin, int64_t end) {
+                 for (int64_t n = region.images.begin; n < region.images.end; ++n) {
+                   Result* const to = result_ + region.to.At(n, row, begin);
+                   const int64_t bytes =
+                       (end - begin) * p_.in_channels * static_cast<int64_t>(sizeof(Result));
+                   if (streams_) {
+                     StreamZeros(to, bytes);
+                   } else {
+                     std::memset(to, 0, static_cast<size_t>(bytes));
+                   }
+                 }
+               });
   }
 
   // What the region reads of out_backprop.
@@ -502,6 +526,8 @@ class Runner {
   const Source* const filter_;
   Result* const result_;
   std::byte* const workspace_;
+  // Tasks write the zeros of pixels that no tap meets; small pixels are quicker cleared before.
+  const bool fills_gaps_;
   const bool streams_;  // the kernels write the result past the caches where they can
   // The band at hand.
   Range images_, rows_, read_;
