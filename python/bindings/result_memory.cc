@@ -18,6 +18,7 @@ namespace {
 constexpr size_t kBlocks = 4;
 constexpr size_t kTotal = size_t{256} << 20;    // bytes kept at most
 constexpr size_t kResident = size_t{32} << 20;  // of a block that the kernel may not take
+constexpr size_t kLine = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
 
 struct Block {
@@ -45,10 +46,12 @@ class Guard {
 };
 
 void* Allocate(size_t size) {
-  if (size < UseResultMemory::kPooledFrom) return std::malloc(size);
   if (size > SIZE_MAX - kHugePage) return nullptr;
-  const size_t whole = (size + kHugePage - 1) / kHugePage * kHugePage;
   void* data = nullptr;
+  if (size < UseResultMemory::kPooledFrom) {
+    return posix_memalign(&data, kLine, size) == 0 ? data : nullptr;
+  }
+  const size_t whole = (size + kHugePage - 1) / kHugePage * kHugePage;
   if (posix_memalign(&data, kHugePage, whole) != 0) return nullptr;
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   // What the allocator recycles has small pages: they make room for huge ones.
@@ -59,7 +62,7 @@ void* Allocate(size_t size) {
 }
 
 void* Malloc(void*, size_t size) {
-  {
+  if (size >= UseResultMemory::kPooledFrom) {
     const Guard guard;
     if (guard) {
       const auto same = std::find_if(g_kept.begin(), g_kept.end(), [&](const Block& block) {
@@ -119,7 +122,7 @@ void InitResultMemory() {
 }
 
 UseResultMemory::UseResultMemory(size_t bytes) {
-  if (bytes < kPooledFrom) return;
+  if (bytes < kAlignedFrom) return;
   before_ = PyDataMem_SetHandler(g_capsule);
   if (before_ == nullptr) {
     PyErr_Clear();

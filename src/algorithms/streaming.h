@@ -19,7 +19,7 @@ namespace dgrad {
 // Whether all of in_backprop is worth streaming and every vector of channels begins on a line of
 // cache, as the kernels' streaming stores need it (kernels/gemm/gemm.h).
 inline bool StreamsResult(const Problem& problem, const void* in_backprop) {
-  constexpr int64_t kLeastBytes = int64_t{8} << 20;  // a quarter of a common last cache
+  constexpr int64_t kLeastBytes = int64_t{4} << 20;  // the second caches of a few cores
   constexpr int64_t kLine = 64;
   return problem.layout == Layout::kNhwc && problem.in_backprop_bytes() >= kLeastBytes &&
          problem.group_in_channels() * SizeOf(problem.dtype) % kLine == 0 &&

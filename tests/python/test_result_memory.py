@@ -1,4 +1,4 @@
-"""Large results take memory that earlier ones gave back."""
+"""Results begin on lines of cache; large ones take memory that earlier ones gave back."""
 
 import os
 import sys
@@ -30,6 +30,18 @@ def trimmed():
     dgrad.trim()
     yield
     dgrad.trim()
+
+
+@pytest.mark.parametrize("rows", [1, 3, 64, 1000, 1025])
+def test_results_begin_on_a_line(rows):
+    incoming = np.ones((1, rows, 64, 1), np.float32)
+    results = [
+        dgrad.conv2d_backprop_input(
+            [1, rows, 64, 64], FILTER, incoming, strides=[1, 1, 1, 1], padding="VALID"
+        )
+        for _ in range(5)
+    ]
+    assert all(address(array) % 64 == 0 for array in results)
 
 
 def test_memory_is_used_again():
