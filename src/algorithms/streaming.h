@@ -16,13 +16,15 @@
 
 namespace dgrad {
 
-// Whether all of in_backprop is worth streaming and every vector of channels begins on a line of
-// cache, as the kernels' streaming stores need it (kernels/gemm/gemm.h).
+// Whether all of in_backprop is worth streaming and lies on lines of cache as the kernels'
+// streaming stores need it (kernels/gemm/gemm.h, kernels/transpose/transpose.h): every vector of
+// channels of NHWC begins on one, every plane of NCHW.
 inline bool StreamsResult(const Problem& problem, const void* in_backprop) {
   constexpr int64_t kLeastBytes = int64_t{4} << 20;  // the second caches of a few cores
   constexpr int64_t kLine = 64;
-  return problem.layout == Layout::kNhwc && problem.in_backprop_bytes() >= kLeastBytes &&
-         problem.group_in_channels() * SizeOf(problem.dtype) % kLine == 0 &&
+  const int64_t run = problem.layout == Layout::kNhwc ? problem.group_in_channels()
+                                                      : problem.rows.in * problem.columns.in;
+  return problem.in_backprop_bytes() >= kLeastBytes && run * SizeOf(problem.dtype) % kLine == 0 &&
          reinterpret_cast<uintptr_t>(in_backprop) % kLine == 0;
 }
 

@@ -29,14 +29,15 @@ struct PixelBox {
 template <typename S, typename T>
 class TensorMover {
  public:
-  // The problem must outlive this.
+  // The problem must outlive this. A streamed result (streaming.h) wants a fence after Unstage.
   TensorMover(const Problem& problem, Isa isa, bool interleave_out = false,
-              bool interleave_in = false)
+              bool interleave_in = false, bool stream_result = false)
       : p_(problem),
         out_(problem.out_channels, problem.groups, interleave_out),
         in_(problem.in_channels, problem.groups, interleave_in),
         convert_(kernels::Convert(isa)),
-        transpose_(kernels::Transpose<T>(isa)) {}
+        transpose_(kernels::Transpose<T>(isa)),
+        to_planes_(stream_result ? kernels::StreamingTranspose<T>(isa) : transpose_) {}
 
   // Of out_backprop to scratch, all channels; pixels of scratch are `pitch` elements apart.
   void Convert(const S* out_backprop, const PixelBox& box, T* to) const {
@@ -208,7 +209,7 @@ class TensorMover {
   void ToPlanes(const T* from, int64_t depth, int64_t pixels, int64_t planes, S* to,
                 int64_t pitch) const {
     if constexpr (std::is_same_v<S, T>) {
-      transpose_(from, depth, to, pitch, pixels, planes);
+      to_planes_(from, depth, to, pitch, pixels, planes);
     } else {
       constexpr int64_t kLine = kBuffer / kPlanes;
       T wide[kBuffer];
@@ -226,6 +227,7 @@ class TensorMover {
   const Order out_, in_;
   const kernels::ConvertFamily& convert_;
   const kernels::TransposeKernel<T> transpose_;
+  const kernels::TransposeKernel<T> to_planes_;  // of the result
 };
 
 }  // namespace dgrad

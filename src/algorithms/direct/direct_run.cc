@@ -100,16 +100,15 @@ class Runner {
         p_(plan.problem),
         gemm_(Types::Tiles(plan.isa)),
         lanes_(kernels::Lanes<Sum>(plan.isa)),
-        mover_(plan.problem, plan.isa, plan.lanes_are_groups, plan.lanes_are_groups),
+        streams_(!plan.lanes_are_groups && StreamsResult(plan.problem, in_backprop)),
+        mover_(plan.problem, plan.isa, plan.lanes_are_groups, plan.lanes_are_groups, streams_),
         source_(static_cast<const Source*>(out_backprop)),
         packed_(static_cast<const Factor*>(packed)),
         filter_(static_cast<const Source*>(filter)),
         result_(static_cast<Result*>(in_backprop)),
         workspace_(static_cast<std::byte*>(workspace)),
         fills_gaps_(!plan.covers && !plan.stages_out && !plan.row_phases.empty() &&
-                    plan.problem.in_channels * SizeOf(plan.problem.dtype) >= kLeastGap),
-        streams_(!plan.stages_out && !plan.lanes_are_groups &&
-                 StreamsResult(plan.problem, in_backprop)) {}
+                    plan.problem.in_channels * SizeOf(plan.problem.dtype) >= kLeastGap) {}
 
   Status Run(Executor& executor, const Control& control) {
     if (!plan_.covers && !plan_.stages_out && !fills_gaps_) {
@@ -392,8 +391,11 @@ class Runner {
     while (!writer.done()) {
       int64_t b_rows = 0;
       const int64_t count = writer.Write(plan_.pass_rows, region.steps, &b_rows);
-      Product product{region.a,  region.out,  region.steps, count,      pixels,
-                      a_offsets, out_offsets, used,         accumulate, streams_ && one_flush};
+      Product product{region.a,     region.out,
+                      region.steps, count,
+                      pixels,       a_offsets,
+                      out_offsets,  used,
+                      accumulate,   streams_ && !plan_.stages_out && one_flush};
       // Where the packed filter of all units stays in cache, tiles are outermost: a pixel's
       // channels are read and written in one go. Else the tiles run over one unit's packed filter
       // at a time.
@@ -520,6 +522,7 @@ class Runner {
   const Problem& p_;
   const kernels::GemmFamily<Out, Factor>& gemm_;
   const kernels::LanesFamily<Sum>& lanes_;
+  const bool streams_;  // the result is written past the caches where that can be
   const TensorMover<Result, Sum> mover_;
   const Source* const source_;
   const Factor* const packed_;
@@ -528,7 +531,6 @@ class Runner {
   std::byte* const workspace_;
   // Tasks write the zeros of pixels that no tap meets; small pixels are quicker cleared before.
   const bool fills_gaps_;
-  const bool streams_;  // the kernels write the result past the caches where they can
   // The band at hand.
   Range images_, rows_, read_;
 };

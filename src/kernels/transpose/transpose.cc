@@ -23,7 +23,7 @@ void ByElement(const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64
 }
 
 #if HWY_TARGET == HWY_SCALAR
-template <typename T>
+template <typename T, bool kStream>
 void TransposeAll(const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64_t rows,
                   int64_t columns) {
   ByElement(from, from_pitch, to, to_pitch, rows, columns);
@@ -70,7 +70,7 @@ HWY_INLINE void TransposeBlocks(D d, V (&v)[4]) {
   v[3] = hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23));
 }
 
-template <int64_t kParts, class D, typename T>
+template <int64_t kParts, bool kStream, class D, typename T>
 HWY_INLINE void Tile(D d, const T* from, int64_t from_pitch, T* to, int64_t to_pitch) {
   hn::Vec<D> v[kParts][kBlock<D>];
   // A row's blocks one after the other: rows that are a multiple of 4096 bytes apart share a few
@@ -87,19 +87,27 @@ HWY_INLINE void Tile(D d, const T* from, int64_t from_pitch, T* to, int64_t to_p
     TransposeBlocks(d, v[part]);
 #pragma GCC unroll 4
     for (int64_t i = 0; i < kBlock<D>; ++i) {
-      hn::StoreU(v[part][i], d, to + (part * kBlock<D> + i) * to_pitch);
+      T* const at = to + (part * kBlock<D> + i) * to_pitch;
+      if constexpr (kStream) {
+        hn::Stream(v[part][i], d, at);
+      } else {
+        hn::StoreU(v[part][i], d, at);
+      }
     }
   }
 }
 
 // All of at least a tile; the last tiles overlap those before.
-template <int64_t kParts, class D, typename T>
+template <int64_t kParts, bool kStream, class D, typename T>
 HWY_INLINE void Tiles(D d, const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64_t rows,
                       int64_t columns) {
   constexpr int64_t kRows = kLanes<D>;
   constexpr int64_t kColumns = kParts * kBlock<D>;
   constexpr int64_t kLine = kCacheLine / static_cast<int64_t>(sizeof(T));
   constexpr bool kWhole = kRows == kColumns && kRows == kLanes<hn::ScalableTag<T> >;
+  // Only whole lines: a line that two tiles write would go to memory twice.
+  constexpr bool kStreams = kStream && kRows == kLine;
+  const int64_t line_begin = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) / sizeof(T));
   for (int64_t r0 = 0; r0 < rows; r0 += kRows) {
     const int64_t r = std::min(r0, rows - kRows);
     for (int64_t c0 = 0; c0 < columns; c0 += kColumns) {
@@ -110,37 +118,45 @@ HWY_INLINE void Tiles(D d, const T* from, int64_t from_pitch, T* to, int64_t to_
           PrefetchForRead(from + (r + kRows + i) * from_pitch + c, 1);
         }
       }
-      if (kWhole && r % kLine == 0) {
+      if (kWhole && !kStreams && r % kLine == 0) {
         for (int64_t i = 0; i < kColumns; ++i) {
           PrefetchForWrite(to + (c + i) * to_pitch + r + kLine, 1);
         }
       }
-      Tile<kParts>(d, from + r * from_pitch + c, from_pitch, to + c * to_pitch + r, to_pitch);
+      const T* const tile = from + r * from_pitch + c;
+      if (kStreams && (line_begin + r) % kLine == 0) {
+        Tile<kParts, kStreams>(d, tile, from_pitch, to + c * to_pitch + r, to_pitch);
+      } else {
+        Tile<kParts, false>(d, tile, from_pitch, to + c * to_pitch + r, to_pitch);
+      }
     }
   }
 }
 
-template <typename T>
+template <typename T, bool kStream>
 void TransposeAll(const T* from, int64_t from_pitch, T* to, int64_t to_pitch, int64_t rows,
                   int64_t columns) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kRows = kLanes<decltype(d)>;
   constexpr int64_t kSmall = 16 / static_cast<int64_t>(sizeof(T));
   if (rows >= kRows && columns >= kRows) {
-    Tiles<kRows / kSmall>(d, from, from_pitch, to, to_pitch, rows, columns);
+    Tiles<kRows / kSmall, kStream>(d, from, from_pitch, to, to_pitch, rows, columns);
   } else if (rows >= kRows && columns >= kSmall) {
-    Tiles<1>(d, from, from_pitch, to, to_pitch, rows, columns);
+    Tiles<1, kStream>(d, from, from_pitch, to, to_pitch, rows, columns);
   } else if (rows >= kSmall && columns >= kSmall) {
-    Tiles<1>(hn::FixedTag<T, kSmall>(), from, from_pitch, to, to_pitch, rows, columns);
+    Tiles<1, false>(hn::FixedTag<T, kSmall>(), from, from_pitch, to, to_pitch, rows, columns);
   } else {
     ByElement(from, from_pitch, to, to_pitch, rows, columns);
   }
 }
 #endif
 
-TransposeKernel<float> TransposeF32() { return &TransposeAll<float>; }
-TransposeKernel<int32_t> TransposeI32() { return &TransposeAll<int32_t>; }
-TransposeKernel<double> TransposeF64() { return &TransposeAll<double>; }
+TransposeKernel<float> TransposeF32() { return &TransposeAll<float, false>; }
+TransposeKernel<float> StreamF32() { return &TransposeAll<float, true>; }
+TransposeKernel<int32_t> TransposeI32() { return &TransposeAll<int32_t, false>; }
+TransposeKernel<int32_t> StreamI32() { return &TransposeAll<int32_t, true>; }
+TransposeKernel<double> TransposeF64() { return &TransposeAll<double, false>; }
+TransposeKernel<double> StreamF64() { return &TransposeAll<double, true>; }
 
 }  // namespace dgrad::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -153,12 +169,24 @@ TransposeKernel<float> Transpose<float>(Isa isa) {
   return DGRAD_SELECT(isa, TransposeF32);
 }
 template <>
+TransposeKernel<float> StreamingTranspose<float>(Isa isa) {
+  return DGRAD_SELECT(isa, StreamF32);
+}
+template <>
 TransposeKernel<int32_t> Transpose<int32_t>(Isa isa) {
   return DGRAD_SELECT(isa, TransposeI32);
 }
 template <>
+TransposeKernel<int32_t> StreamingTranspose<int32_t>(Isa isa) {
+  return DGRAD_SELECT(isa, StreamI32);
+}
+template <>
 TransposeKernel<double> Transpose<double>(Isa isa) {
   return DGRAD_SELECT(isa, TransposeF64);
+}
+template <>
+TransposeKernel<double> StreamingTranspose<double>(Isa isa) {
+  return DGRAD_SELECT(isa, StreamF64);
 }
 
 }  // namespace dgrad::kernels

@@ -17,6 +17,12 @@ using TransposeKernel = void (*)(const T* from, int64_t from_pitch, T* to, int64
 template <typename T>
 TransposeKernel<T> Transpose(Isa isa);
 
+// The same, but lines of cache that it writes as a whole go past the caches. Only if rows of `to`
+// begin on 64-byte boundaries of each other (to_pitch in whole lines) and after a fence is the
+// result there for others.
+template <typename T>
+TransposeKernel<T> StreamingTranspose(Isa isa);
+
 }  // namespace dgrad::kernels
 
 #endif  // DGRAD_KERNELS_TRANSPOSE_TRANSPOSE_H_
