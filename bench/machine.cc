@@ -1,6 +1,7 @@
 // bench_machine [--threads N]
 //
-// What this machine can do at this moment, as JSON: FMA peaks, and bandwidths of memory and of the
+// What this machine can do at this moment, as JSON: FMA peaks (of bfloat16 where the library
+// multiplies pairs of it; else it has that of float32), and bandwidths of memory and of the
 // caches, with all threads. The roofline of docs/performance.md is drawn from it.
 #include <algorithm>
 #include <chrono>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "cli/peak.h"
+#include "machine_pairs.h"
 #include "src/base/cache_size.h"
 
 namespace {
@@ -87,9 +89,14 @@ int main(int argc, char** argv) {
   const dgrad::Isa isa = dgrad::Plan(dgrad::Problem("h1w1c1_k1x1_oc1")).isa();
   std::printf("{\"format\": \"dgrad-machine-1\",\n\"info\": %s,\n\"threads\": %d,\n",
               dgrad::info().c_str(), threads);
-  std::printf("\"gflops\": {\"float32\": %.4g, \"float64\": %.4g},\n",
+  std::printf("\"gflops\": {\"float32\": %.4g, \"float64\": %.4g",
               dgrad::cli::MeasurePeak(isa, dgrad::Dtype::kFloat32, threads),
               dgrad::cli::MeasurePeak(isa, dgrad::Dtype::kFloat64, threads));
+  if (isa == dgrad::Isa::kAvx512 && dgrad::bench::MultipliesPairs()) {
+    std::printf(", \"bfloat16\": %.4g",
+                dgrad::cli::MeasureRate(&dgrad::bench::MultiplyPairs, threads));
+  }
+  std::printf("},\n");
   const dgrad::CacheSizes& caches = dgrad::GetCacheSizes();
   const struct {
     const char* name;

@@ -29,9 +29,13 @@ const PeakLoops& LoopsOf([[maybe_unused]] Isa isa) {
 
 double MeasurePeak(Isa isa, Dtype dtype, int32_t threads) {
   const PeakLoops& loops = LoopsOf(isa);
-  const auto loop = dtype == Dtype::kFloat64 ? loops.f64
-                    : dtype == Dtype::kInt32 ? loops.i32
-                                             : loops.f32;
+  return MeasureRate(dtype == Dtype::kFloat64 ? loops.f64
+                     : dtype == Dtype::kInt32 ? loops.i32
+                                              : loops.f32,
+                     threads);
+}
+
+double MeasureRate(int64_t (*loop)(int64_t rounds), int32_t threads) {
   // How many rounds fill the time; the first ones also warm the vector units up.
   int64_t rounds = 1 << 12;
   for (;;) {

@@ -11,6 +11,9 @@ namespace dgrad::cli {
 // types are summed as float32. Takes some 20 ms.
 double MeasurePeak(Isa isa, Dtype dtype, int32_t threads);
 
+// The same for any loop: loop(rounds) returns how many multiply-adds a round has.
+double MeasureRate(int64_t (*loop)(int64_t rounds), int32_t threads);
+
 // One loop of multiply-adds on values in registers, compiled once per instruction set
 // (peak_kernel.cc): returns how many multiply-adds a round has.
 struct PeakLoops {
