@@ -84,6 +84,34 @@ void ChooseBands(const PlanContext& context, DirectPlan* plan) {
               64);
 }
 
+// Finer cuts of one dimension that let all threads end together: with a few tasks a thread, what
+// the last ones wait for is the largest task times the most tasks of a thread.
+void Balance(int threads, int64_t least_blocks, Grid& grid, int64_t* channel_blocks) {
+  constexpr double kGain = 0.97;  // else the coarser cut is better
+  Cut channels = {least_blocks, 1, channel_blocks};
+  const auto longest = [&] {
+    return static_cast<double>(CeilDivide(grid.tasks() * *channel_blocks, threads)) *
+           static_cast<double>(grid.results()) * static_cast<double>(channels.largest());
+  };
+  double best = longest() * kGain;
+  int64_t* cut = nullptr;
+  int64_t blocks = 0;
+  for (Cut* dimension : {&grid.images, &grid.rows, &grid.columns, &channels}) {
+    const int64_t before = *dimension->blocks;
+    for (int64_t b = before + 1; b <= std::min(dimension->units(), 4 * before); ++b) {
+      *dimension->blocks = b;
+      if (grid.pixels() < kFewPixels) break;
+      const double time = longest();
+      if (time >= best) continue;
+      best = time;
+      cut = dimension->blocks;
+      blocks = b;
+    }
+    *dimension->blocks = before;
+  }
+  if (cut != nullptr) *cut = blocks;
+}
+
 // Cuts a band into the tasks' regions.
 Tasks CutBand(const PlanContext& context, DirectPlan* plan) {
   const Problem& p = plan->problem;
@@ -107,11 +135,11 @@ Tasks CutBand(const PlanContext& context, DirectPlan* plan) {
   // Staged results of a task are neighbouring channels, which those of a grouped task are not.
   if (plan->lanes_are_groups && plan->stages_out) least_blocks = 1;
 
-  const Grid grid = {{plan->band_images, 1, &plan->image_blocks},
-                     {band_rows, plan->row_unit, &plan->row_blocks},
-                     {p.columns.in, plan->column_unit, &plan->column_blocks},
-                     p.rows.stride,
-                     p.columns.stride};
+  Grid grid = {{plan->band_images, 1, &plan->image_blocks},
+               {band_rows, plan->row_unit, &plan->row_blocks},
+               {p.columns.in, plan->column_unit, &plan->column_blocks},
+               p.rows.stride,
+               p.columns.stride};
   // Bytes of a pixel of a phase: what it reads; grouped also what its phases write, since there the
   // sums are short.
   const double pixel_results = plan->lanes_are_groups
@@ -159,6 +187,9 @@ Tasks CutBand(const PlanContext& context, DirectPlan* plan) {
     } else {
       break;
     }
+  }
+  if (context.threads > 1 && grid.tasks() * plan->channel_blocks > 1) {
+    Balance(context.threads, least_blocks, grid, &plan->channel_blocks);
   }
   return {grid, least_blocks, most_vectors};
 }
