@@ -88,6 +88,7 @@ void ChooseBands(const PlanContext& context, DirectPlan* plan) {
 // the last ones wait for is the largest task times the most tasks of a thread.
 void Balance(int threads, int64_t least_blocks, Grid& grid, int64_t* channel_blocks) {
   constexpr double kGain = 0.97;  // else the coarser cut is better
+  constexpr int64_t kMostCuts = 512;
   Cut channels = {least_blocks, 1, channel_blocks};
   const auto longest = [&] {
     return static_cast<double>(CeilDivide(grid.tasks() * *channel_blocks, threads)) *
@@ -98,7 +99,8 @@ void Balance(int threads, int64_t least_blocks, Grid& grid, int64_t* channel_blo
   int64_t blocks = 0;
   for (Cut* dimension : {&grid.images, &grid.rows, &grid.columns, &channels}) {
     const int64_t before = *dimension->blocks;
-    for (int64_t b = before + 1; b <= std::min(dimension->units(), 4 * before); ++b) {
+    const int64_t last = std::min({dimension->units(), 4 * before, before + kMostCuts});
+    for (int64_t b = before + 1; b <= last; ++b) {
       *dimension->blocks = b;
       if (grid.pixels() < kFewPixels) break;
       const double time = longest();
