@@ -16,7 +16,7 @@ namespace dgrad_python {
 namespace {
 
 constexpr size_t kBlocks = 4;
-constexpr size_t kTotal = size_t{256} << 20;    // bytes kept at most
+constexpr size_t kTotal = size_t{512} << 20;    // bytes kept at most
 constexpr size_t kResident = size_t{32} << 20;  // of a block that the kernel may not take
 constexpr size_t kLine = 64;
 constexpr size_t kHugePage = size_t{2} << 20;

@@ -84,10 +84,10 @@ def test_what_is_kept_is_bounded_and_trimmed():
     result(4)  # threads, pools
     dgrad.trim()
     before = virtual_mib()
-    results = [result(64) for _ in range(8)]
-    assert virtual_mib() - before >= 500
+    results = [result(192) for _ in range(4)]
+    assert virtual_mib() - before >= 768
     del results
-    assert virtual_mib() - before <= 256 + 64 + 16  # and the last incoming gradient
+    assert virtual_mib() - before <= 512 + 32  # and the last incoming gradient
     dgrad.trim()
     assert virtual_mib() - before <= 64 + 16
 
