@@ -30,7 +30,7 @@ struct StepGeometry {
 // depends on the segment alone.
 class StepWriter {
  public:
-  explicit StepWriter(const StepGeometry& geometry) : g_(geometry) {}
+  explicit StepWriter(const StepGeometry& geometry) : g_(geometry) { BeginChunk(); }
 
   bool done() const { return chunk_ == g_.chunks; }
 
@@ -42,8 +42,7 @@ class StepWriter {
     int64_t partial = 0;  // terms since the last flush
     *b_rows = 0;
     while (!done()) {
-      const int64_t k0 = PartBegin(g_.terms, g_.chunks, chunk_);
-      const int64_t length = PartBegin(g_.terms, g_.chunks, chunk_ + 1) - k0;
+      const int64_t length = length_;
       if (partial + length > g_.partial_terms) {
         steps[count - 1].flush = 1;
         partial = 0;
@@ -51,8 +50,8 @@ class StepWriter {
         if (count > kMaxSteps - kMaxTerms || *b_rows >= row_limit) return count;
       }
       kernels::GemmStep& step = steps[count++];
-      step.a_offset = k0 * g_.a_term + row_tap_ * g_.a_row_tap + column_tap_ * g_.a_column_tap;
-      step.b_row = k0 * taps + ((g_.first_row_tap + row_tap_) * g_.phase_column_taps +
+      step.a_offset = k0_ * g_.a_term + row_tap_ * g_.a_row_tap + column_tap_ * g_.a_column_tap;
+      step.b_row = k0_ * taps + ((g_.first_row_tap + row_tap_) * g_.phase_column_taps +
                                 g_.first_column_tap + column_tap_) *
                                    length;
       step.terms = static_cast<int32_t>(length);
@@ -72,10 +71,18 @@ class StepWriter {
     if (++row_tap_ < g_.row_taps) return;
     row_tap_ = 0;
     ++chunk_;
+    BeginChunk();
+  }
+
+  void BeginChunk() {
+    if (done()) return;
+    k0_ = PartBegin(g_.terms, g_.chunks, chunk_);
+    length_ = PartBegin(g_.terms, g_.chunks, chunk_ + 1) - k0_;
   }
 
   const StepGeometry g_;
   int64_t chunk_ = 0, row_tap_ = 0, column_tap_ = 0;
+  int64_t k0_ = 0, length_ = 0;  // of the chunk
 };
 
 }  // namespace dgrad
