@@ -33,18 +33,12 @@ std::string Refuse(const Problem& problem, const PlanContext& context) {
 // Where tap (taps - 1 - i) * stride + phase of the axis, which meets point offset i, stands.
 std::vector<TapPlaces> FindTaps(const AxisTiling& tiling, const std::vector<Phase>& phases) {
   std::vector<TapPlaces> places(static_cast<size_t>(tiling.phases()));
-  for (int q = 0; q < tiling.phases(); ++q) {
-    TapPlaces& place = places[static_cast<size_t>(q)];
-    for (int i = 0; i < kernels::kMaxTaps; ++i) place.tap[i] = -1;
-    for (int i = 0; i < tiling.taps(); ++i) {
-      const int64_t tap = int64_t{tiling.taps() - 1 - i} * tiling.phases() + q;
-      for (size_t p = 0; p < phases.size(); ++p) {
-        const int64_t index = tap - phases[p].first_tap;
-        if (index < 0 || index % phases[p].tap_step != 0) continue;
-        if (index / phases[p].tap_step >= phases[p].taps) continue;
-        place.phase = static_cast<int64_t>(p);
-        place.tap[i] = index / phases[p].tap_step;
-      }
+  for (TapPlaces& place : places) std::fill(std::begin(place.tap), std::end(place.tap), -1);
+  for (size_t p = 0; p < phases.size(); ++p) {
+    TapPlaces& place = places[static_cast<size_t>(phases[p].first_tap % tiling.phases())];
+    place.phase = static_cast<int64_t>(p);
+    for (int64_t t = 0; t < phases[p].taps; ++t) {
+      place.tap[tiling.taps() - 1 - phases[p].tap(t) / tiling.phases()] = t;
     }
   }
   return places;
@@ -53,10 +47,8 @@ std::vector<TapPlaces> FindTaps(const AxisTiling& tiling, const std::vector<Phas
 // Cycles of one thread, on a machine with one multiply-add of a vector a cycle. Of the task grid,
 // which hangs on the number of threads, nothing may enter.
 double PredictCycles(const PlanContext& context, const WinogradPlan& plan) {
-  constexpr double kMoved = 1.5;      // an element that is converted or packed
-  constexpr double kTransform = 4.0;  // a vector of one point, in or out, both passes
-  constexpr double kFilter = 5.0;     // a vector of one point of the filter
-  constexpr double kFlush = 8.0;      // terms that the end of a partial sum is worth
+  constexpr double kMoved = 1.5;  // an element that is converted or packed
+  constexpr double kFlush = 8.0;  // terms that the end of a partial sum is worth
   const Problem& p = plan.problem;
   const double points = static_cast<double>(p.batch) *
                         static_cast<double>(plan.rows.total_points()) *

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "src/algorithms/steps.h"
+#include "src/algorithms/winograd/winograd_filter.h"
 #include "src/algorithms/winograd/winograd_plan.h"
 #include "src/base/cache_size.h"
 
@@ -51,8 +52,6 @@ SlotLayout LayOut(const WinogradPlan& plan, int64_t block_tiles) {
 
 // Cycles of one task on a block of `tiles` tiles and one of `parts` parts of the channels.
 double TaskCycles(const WinogradPlan& plan, int64_t tiles, int64_t parts) {
-  constexpr double kTransform = 4.0;  // a vector of one point
-  constexpr double kFilter = 5.0;
   constexpr double kCall = 20000;
   const Problem& p = plan.problem;
   const auto planes = static_cast<double>(plan.planes());

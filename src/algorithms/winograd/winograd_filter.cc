@@ -1,7 +1,8 @@
-// The transformed filter, made from the direct algorithm's packed one.
+#include "src/algorithms/winograd/winograd_filter.h"
+
 #include <algorithm>
 
-#include "src/algorithms/winograd/winograd_plan.h"
+#include "src/algorithms/direct/pack_block.h"
 #include "src/base/prefetch.h"
 #include "src/kernels/winograd/winograd.h"
 
@@ -82,5 +83,43 @@ template void TransformFilter(const WinogradPlan&, const float*, Block, int64_t,
                               float*, float*);
 template void TransformFilter(const WinogradPlan&, const double*, Block, int64_t, const Piece&,
                               double*, double*);
+
+template <typename S, typename T>
+void FilterSource<S, T>::PackBlock(Block block, T* scratch) const {
+  if (filter_ == nullptr) return;
+  const direct::DirectPlan& direct = *plan_.fallback;
+  for (int64_t a = 0; a < static_cast<int64_t>(direct.row_phases.size()); ++a) {
+    for (const direct::ColumnGroup& group : direct.column_groups) {
+      direct::PackBlock(direct, filter_, 0, direct.row_phases[a], group, block,
+                        scratch + BlockOffset(block, a, group));
+    }
+  }
+}
+
+template <typename S, typename T>
+const T* FilterSource<S, T>::TapsOf(Block block, int64_t row_phase, int64_t column_group,
+                                    const T* scratch) const {
+  const direct::DirectPlan& direct = *plan_.fallback;
+  const direct::ColumnGroup& group = direct.column_groups[column_group];
+  if (filter_ != nullptr) return scratch + BlockOffset(block, row_phase, group);
+  return packed_ + direct.PackedOffset(0, row_phase, group) +
+         direct.BlockElements(row_phase, group, block.first);
+}
+
+// Of a block packed in scratch: [row phase][column group].
+template <typename S, typename T>
+int64_t FilterSource<S, T>::BlockOffset(Block block, int64_t row_phase,
+                                        const direct::ColumnGroup& group) const {
+  const direct::DirectPlan& direct = *plan_.fallback;
+  const int64_t taps =
+      direct.row_taps_before[row_phase] * plan_.taps_total() / direct.row_taps_total +
+      direct.row_phases[row_phase].taps * plan_.column_taps_before(group);
+  return taps * plan_.problem.out_channels * block.count * plan_.lanes;
+}
+
+template class FilterSource<float, float>;
+template class FilterSource<double, double>;
+template class FilterSource<Float16, float>;
+template class FilterSource<BFloat16, float>;
 
 }  // namespace dgrad::winograd

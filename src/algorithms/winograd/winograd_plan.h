@@ -39,6 +39,10 @@ inline constexpr int64_t kMostTiles = 160;   // of a block: beyond, nothing is g
 inline constexpr int64_t kRunTiles = 16;     // neighbours that are transformed together
 inline constexpr int64_t kChunkVectors = 4;  // of channels transformed together
 
+// Costs, cycles.
+inline constexpr double kTransform = 4.0;  // a vector of one point, in or out, both passes
+inline constexpr double kFilter = 5.0;     // a vector of one point of the filter
+
 // Where the taps of one phase of an axis stand in the direct algorithm's phases.
 struct TapPlaces {
   int64_t phase = -1;              // index; -1: the phase has no tap
@@ -126,28 +130,6 @@ struct WinogradPlan : AlgorithmPlan {
 
 // Block sizes, tasks and scratch; winograd_blocking.cc.
 Status ChooseBlocking(const PlanContext& context, WinogradPlan* plan);
-
-// A piece of a sum: terms [begin, begin + count) of a chunk of the direct algorithm's.
-struct Piece {
-  int64_t begin = 0;
-  int64_t count = 0;
-  int64_t chunk_begin = 0;
-  int64_t chunk_count = 0;
-};
-Piece PieceAt(const WinogradPlan& plan, int64_t index);
-
-// U of one block of channels, phase and piece: [plane][term][width]. `taps` is the direct
-// algorithm's packed filter of the block and the phase; scratch holds kFilterScratch elements.
-inline constexpr int64_t kFilterStep = 512;  // elements at a time
-inline constexpr int64_t kFilterScratch =
-    (kernels::kMaxPoints * kernels::kMaxTaps + 1) * kFilterStep;
-template <typename T>
-void TransformFilter(const WinogradPlan& plan, const T* taps, Block block, int64_t phase,
-                     const Piece& piece, T* scratch, T* to);
-extern template void TransformFilter(const WinogradPlan&, const float*, Block, int64_t,
-                                     const Piece&, float*, float*);
-extern template void TransformFilter(const WinogradPlan&, const double*, Block, int64_t,
-                                     const Piece&, double*, double*);
 
 }  // namespace dgrad::winograd
 
