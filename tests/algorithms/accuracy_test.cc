@@ -1,7 +1,7 @@
 // The figures of docs/numerics.md: per element |error| <= c * 2^-24 * S, and the relative L2 error
-// of sums of 3x3x512 terms, for every algorithm that serves a problem, in both tiers, on every
-// instruction set. Prints what it measures; errors depend on data, seeds and order of summation
-// alone, never on the machine's speed.
+// of sums of about 3x3x512 terms, for every algorithm that serves a problem, in both tiers, on
+// every instruction set. Prints what it measures; errors depend on data, seeds and order of
+// summation alone, never on the machine's speed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -232,7 +232,8 @@ void ForEachPlan(const Problem& problem, Check check) {
   }
 }
 
-// Sums of 3x3x512 terms at 28x28, in shapes that together every algorithm serves.
+// Sums of 3x3x512 terms at 28x28, in shapes that together every algorithm serves; and of as many
+// terms of more taps.
 class AccuracyL2Test : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AccuracyL2Test, StaysBelowThePromise) {
@@ -256,7 +257,9 @@ TEST_P(AccuracyL2Test, StaysBelowThePromise) {
 INSTANTIATE_TEST_SUITE_P(Shapes, AccuracyL2Test,
                          ::testing::Values("h28w28c32_k3x3_oc512_p1,1,1,1",
                                            "h28w28c4_k3x3_oc512_p1,1,1,1",
-                                           "h28w28c32_k3x3_oc8192_p1,1,1,1_g16"));
+                                           "h28w28c32_k3x3_oc8192_p1,1,1,1_g16",
+                                           "h28w28c16_k7x7_oc96_p3,3,3,3",
+                                           "h1w512c32_k1x11_oc420_p0,0,5,5"));
 
 class AccuracyBoundTest : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
@@ -285,6 +288,9 @@ INSTANTIATE_TEST_SUITE_P(
                                          "h7w7c40_k3x3_oc300_pvalid",              //
                                          "h26w26c16_k3x3_oc64_p5,5,5,5_d5x5",      //
                                          "h20w24c16_k5x5_oc64_p2,2,2,2",           //
+                                         "h20w24c16_k7x7_oc64_p3,3,3,3",           //
+                                         "h1w90c16_k1x11_oc80_p0,0,10,10_d1x2",    //
+                                         "h24w20c16_k6x9_oc64_s1x2_p2,3,4,4",      //
                                          "n2_h32w32c16_k4x4_oc128_s2x2_p1,1,1,1",  //
                                          "h30w30c4_k9x9_oc56_s3x3_p3,3,3,3",       //
                                          "h24w24c3_k3x3_oc600_p1,1,1,1",           //

@@ -38,6 +38,9 @@ constexpr Case kCases[] = {
     {"n2_h9w22c20_k3x3_oc5_p1,1,1,1", "winograd"},
     {"h12w9c18_k4x4_oc40_s2x2_p1,1,1,1", "winograd"},
     {"h14w9c3_k3x3_oc300_p3,3,3,3_d3x3", "winograd"},
+    {"h13w12c18_k7x6_oc5_p3,3,2,3", "winograd"},  // pieces of taps
+    {"h9w25c3_k3x13_oc20_s1x2_p1,1,6,6", "winograd"},
+    {"h3w40c5_k1x11_oc6_p0,0,15,15_d1x3", "winograd"},
     {"h9w17c24_k3x3_oc24_p1,1,1,1_g24", "small_groups"},
     {"h12w10c16_k3x3_oc16_s2x2_p2,2,2,2_d2x2_g8", "small_groups"},
     {"h9w11c40_k3x3_oc40_s1x2_p1,1,1,1_g5", "small_groups"},

@@ -55,22 +55,25 @@ double PredictCycles(const PlanContext& context, const WinogradPlan& plan) {
                         static_cast<double>(plan.columns.total_points());
   const double in_vectors = static_cast<double>(CeilDivide(p.out_channels, plan.lanes));
   const double out_vectors = static_cast<double>(plan.phases() * plan.vectors);
+  const double out_points = static_cast<double>(p.batch) *
+                            static_cast<double>(plan.rows.output_points()) *
+                            static_cast<double>(plan.columns.output_points());
   // Tiles of one vector leave the multipliers waiting; so do few of them.
   const double width = plan.vectors == 1 ? 0.65 : 0.85;
   const double rows = std::min(1.0, (static_cast<double>(plan.tiles) + 4) / 12);
   const double terms =
-      static_cast<double>(p.out_channels) + kFlush * static_cast<double>(plan.piece_count());
+      static_cast<double>(p.out_channels) + kFlush * static_cast<double>(plan.term_pieces());
   double cycles = points * terms * out_vectors / width / rows;
   // Products of many phases overflow the second cache.
   const int64_t m_bytes =
       SaturatingMultiply(plan.planes() * plan.phases() * plan.WidestBlock() * plan.compute_size,
                          std::min(plan.tiles, kGoodTiles));
   const double out = m_bytes > GetCacheSizes().l2 ? 2.5 * kTransform : kTransform;
-  cycles += points * (kTransform * in_vectors + out * out_vectors);
+  cycles += points * kTransform * in_vectors + out_points * out * out_vectors;
   const double filter_times =
       plan.shared_filter ? 1.0 : static_cast<double>(CeilDivide(plan.tiles, kMostTiles));
-  cycles +=
-      kFilter * filter_times * static_cast<double>(plan.planes() * p.out_channels) * out_vectors;
+  cycles += kFilter * filter_times * static_cast<double>(plan.planes() * plan.terms_total()) *
+            out_vectors;
   // Planes are turned to pixels and back, and rows that two tiles read are turned twice.
   const double moved = p.layout == Layout::kNhwc ? kMoved
                        : IsHalf(p.dtype)         ? 4 * kMoved
@@ -93,8 +96,8 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   plan->tiles = SaturatingMultiply(problem.batch,
                                    SaturatingMultiply(plan->rows.count(), plan->columns.count()));
   plan->same_points =
-      plan->rows.total_points() == plan->rows.count() * plan->rows.points() &&
-      plan->columns.total_points() == plan->columns.count() * plan->columns.points();
+      plan->rows.output_points() == plan->rows.count() * plan->rows.points() &&
+      plan->columns.output_points() == plan->columns.count() * plan->columns.points();
   std::vector<Phase> column_phases;
   for (const direct::ColumnGroup& group : plan->fallback->column_groups) {
     column_phases.push_back(group.phase);
@@ -128,8 +131,12 @@ Status WinogradPlan::PrepareFilter(const void* filter, void* packed, Executor& e
 
 std::string WinogradPlan::Describe() const {
   const auto axis = [](const AxisTiling& tiling) {
-    return "F(" + std::to_string(tiling.most_outputs()) + "," + std::to_string(tiling.taps()) +
-           ") x " + std::to_string(tiling.count());
+    std::string taps;
+    for (int i = 0; i < tiling.pieces(); ++i) {
+      taps += (i > 0 ? "+" : "") + std::to_string(tiling.piece(i).taps);
+    }
+    return "F(" + std::to_string(tiling.most_outputs()) + "," + taps + ") x " +
+           std::to_string(tiling.count());
   };
   return "tiles: rows " + axis(rows) + ", columns " + axis(columns) + ", " +
          std::to_string(phases()) +

@@ -38,7 +38,7 @@ SlotLayout LayOut(const WinogradPlan& plan, int64_t block_tiles) {
   const int64_t lines = plan.rows.most_outputs() * plan.columns.points() * kRunTiles * width;
   part(&layout.strip,
        (std::max({strip, lines, kFilterScratch}) + std::max(plan.chunk, width)) * size);
-  part(&layout.window, plan.planes() * p.out_channels * size);
+  part(&layout.window, int64_t{plan.rows.window()} * plan.columns.window() * p.out_channels * size);
   part(&layout.staging, plan.stages_out
                             ? plan.rows.most_outputs() * plan.rows.phases() * kRunTiles *
                                   plan.columns.most_outputs() * plan.columns.phases() * width * size
@@ -53,9 +53,8 @@ SlotLayout LayOut(const WinogradPlan& plan, int64_t block_tiles) {
 // Cycles of one task on a block of `tiles` tiles and one of `parts` parts of the channels.
 double TaskCycles(const WinogradPlan& plan, int64_t tiles, int64_t parts) {
   constexpr double kCall = 20000;
-  const Problem& p = plan.problem;
   const auto planes = static_cast<double>(plan.planes());
-  const auto terms = static_cast<double>(p.out_channels);
+  const auto terms = static_cast<double>(plan.terms_total());
   const double in_vectors = terms / plan.lanes;
   const double out_vectors =
       static_cast<double>(plan.phases() * CeilDivide(BlockCount(plan.vectors), parts)) *
@@ -78,11 +77,11 @@ Status ChooseBlocking(const PlanContext& context, WinogradPlan* plan) {
 
   // Tiles of a block: V and M in the second cache if that leaves enough of them.
   const int64_t tile_bytes =
-      plan->planes() * (p.out_channels + plan->phases() * plan->WidestBlock()) * size;
+      plan->planes() * (plan->terms_total() + plan->phases() * plan->WidestBlock()) * size;
   int64_t most_tiles = std::clamp(l2 / 2 / tile_bytes, kGoodTiles, kMostTiles);
   // The filter of all channels is made once if that is cheap to keep.
-  plan->shared_filter_bytes = SaturatingMultiply(plan->planes() * plan->phases() * p.out_channels,
-                                                 plan->vectors * plan->lanes * size);
+  plan->shared_filter_bytes = SaturatingMultiply(
+      plan->planes() * plan->phases() * plan->terms_total(), plan->vectors * plan->lanes * size);
   plan->shared_filter =
       plan->tiles > most_tiles &&
       plan->shared_filter_bytes <= std::min(kMostShared, context.workspace_limit / 2);

@@ -12,12 +12,17 @@ Piece PieceAt(const WinogradPlan& plan, int64_t index) {
   const int64_t parts = plan.pieces_per_chunk();
   const int64_t terms = plan.problem.out_channels;
   Piece piece;
+  const int64_t taps = index / plan.term_pieces();
+  index %= plan.term_pieces();
+  piece.row_piece = static_cast<int>(taps / plan.columns.pieces());
+  piece.column_piece = static_cast<int>(taps % plan.columns.pieces());
   piece.chunk_begin = PartBegin(terms, plan.fallback->term_chunks, index / parts);
   piece.chunk_count =
       PartBegin(terms, plan.fallback->term_chunks, index / parts + 1) - piece.chunk_begin;
   const int64_t first = PartBegin(piece.chunk_count, parts, index % parts);
   piece.begin = piece.chunk_begin + first;
   piece.count = PartBegin(piece.chunk_count, parts, index % parts + 1) - first;
+  piece.terms_before = taps * terms + piece.begin;
   return piece;
 }
 
@@ -40,16 +45,20 @@ void TransformFilter(const WinogradPlan& plan, const T* taps, Block block, int64
   T* const zeros = scratch;
   std::fill(zeros, zeros + std::min(kFilterStep, elements), T{});
   T* const lines = scratch + kFilterStep;  // [row point][column tap][element]
+  const TapPiece row_piece = plan.rows.piece(piece.row_piece);
+  const TapPiece column_piece = plan.columns.piece(piece.column_piece);
   const auto tap = [&](int i, int j) -> const T* {
-    if (rows.tap[i] < 0 || columns.tap[j] < 0) return nullptr;
+    const int64_t row_tap = rows.tap[row_piece.begin + i];
+    const int64_t column_tap = columns.tap[column_piece.begin + j];
+    if (row_tap < 0 || column_tap < 0) return nullptr;
     return taps + (piece.chunk_begin * row_phase.taps * group.phase.taps +
-                   (rows.tap[i] * group.phase.taps + columns.tap[j]) * piece.chunk_count +
-                   piece.begin - piece.chunk_begin) *
+                   (row_tap * group.phase.taps + column_tap) * piece.chunk_count + piece.begin -
+                   piece.chunk_begin) *
                       width;
   };
   kernels::TransformCall<T> call{};
   call.lines = 1;
-  const int row_taps = plan.rows.taps(), column_taps = plan.columns.taps();
+  const int row_taps = row_piece.taps, column_taps = column_piece.taps;
   for (int64_t e = 0; e < elements; e += kFilterStep) {
     call.channels = std::min(kFilterStep, elements - e);
     for (int j = 0; j < column_taps; ++j) {

@@ -8,12 +8,15 @@
 
 namespace dgrad::winograd {
 
-// A piece of a sum: terms [begin, begin + count) of a chunk of the direct algorithm's.
+// A piece of a sum: terms [begin, begin + count) of a chunk of the direct algorithm's, for a piece
+// of the taps of either axis.
 struct Piece {
+  int row_piece = 0, column_piece = 0;
   int64_t begin = 0;
   int64_t count = 0;
   int64_t chunk_begin = 0;
   int64_t chunk_count = 0;
+  int64_t terms_before = 0;  // of the pieces before
 };
 Piece PieceAt(const WinogradPlan& plan, int64_t index);
 

@@ -12,7 +12,7 @@ template <typename S, typename T>
 typename InputTransform<S, T>::Line InputTransform<S, T>::LineOf(const TileRun& run) const {
   const int64_t step = plan_.columns.in_step();
   Line line;
-  line.columns = (run.count - 1) * run.column.outputs + Points(run.column);
+  line.columns = run.count * run.column.outputs + plan_.columns.taps() - 1;
   line.first = std::clamp<int64_t>(CeilDivide(-run.column.in_begin, step), 0, line.columns);
   line.last = std::clamp<int64_t>(CeilDivide(p_.columns.out - run.column.in_begin, step),
                                   line.first, line.columns);
@@ -21,12 +21,12 @@ typename InputTransform<S, T>::Line InputTransform<S, T>::LineOf(const TileRun& 
 
 // Inlined by force, as all that only prefetches.
 template <typename S, typename T>
-[[gnu::always_inline]] inline void InputTransform<S, T>::Prefetch(const TileRun& run,
-                                                                  int64_t channel,
+[[gnu::always_inline]] inline void InputTransform<S, T>::Prefetch(const TileRun& run, int first_row,
+                                                                  int rows, int64_t channel,
                                                                   int64_t channels) const {
   const int64_t step = plan_.columns.in_step();
-  const int64_t columns = (run.count - 1) * run.column.outputs + Points(run.column);
-  for (int i = 0; i < Points(run.row); ++i) {
+  const int64_t columns = run.count * run.column.outputs + plan_.columns.taps() - 1;
+  for (int i = first_row; i < first_row + rows; ++i) {
     const int64_t row = run.row.in_begin + i * plan_.rows.in_step();
     if (row < 0 || row >= p_.rows.out) continue;
     const S* from =
@@ -39,7 +39,8 @@ template <typename S, typename T>
   }
 }
 
-// Rows of points for each column of pixels, then columns of points.
+// For each piece of the rows' taps: rows of points for each column of pixels, then columns of
+// points for each piece of the columns' taps.
 template <typename S, typename T>
 void InputTransform<S, T>::Transform(const TileRun& run, const TileRun* next,
                                      const Scratch<T>& scratch) const {
@@ -51,25 +52,38 @@ void InputTransform<S, T>::Transform(const TileRun& run, const TileRun* next,
   strip.raw = strip.lines + elements;
   strip.zeros = strip.raw + (plan_.converts_in ? elements : 0);
   std::fill(strip.zeros, strip.zeros + plan_.chunk, T{});
-  for (int64_t i = 0; i < plan_.piece_count(); ++i) {
-    const Piece piece = PieceAt(plan_, i);
-    T* const v = scratch.v + i * plan_.planes() * plane + run.first * plan_.terms_pitch;
-    for (int64_t c = 0; c < piece.count; c += plan_.chunk) {
-      const int64_t channels = std::min(plan_.chunk, piece.count - c);
-      if (!plan_.converts_in && next != nullptr) Prefetch(*next, piece.begin + c, channels);
-      TransformChunk(run, line, piece.begin + c, channels, strip, v + c);
+  for (int row_piece = 0; row_piece < plan_.rows.pieces(); ++row_piece) {
+    const TapPiece rows = plan_.rows.piece(row_piece);
+    const bool last = row_piece == plan_.rows.pieces() - 1;
+    for (int64_t i = 0; i < plan_.term_pieces(); ++i) {
+      const int64_t index = row_piece * plan_.columns.pieces() * plan_.term_pieces() + i;
+      const Piece piece = PieceAt(plan_, index);
+      T* const v = scratch.v + index * plan_.planes() * plane + run.first * plan_.terms_pitch;
+      for (int64_t c = 0; c < piece.count; c += plan_.chunk) {
+        const int64_t channels = std::min(plan_.chunk, piece.count - c);
+        if (!plan_.converts_in && next != nullptr) {
+          // Rows that a later piece reads too are left to it.
+          const int count = last ? next->row.outputs + rows.taps - 1 : rows.taps;
+          Prefetch(*next, rows.begin, count, piece.begin + c, channels);
+        }
+        TransformChunk(run, line, row_piece, piece.begin + c, channels, strip, v + c);
+      }
     }
   }
 }
 
 // Channels [channel, channel + channels) of a run: through the strip to V, whose vectors they
-// begin at v.
+// begin at v in the first piece of the columns' taps.
 template <typename S, typename T>
-void InputTransform<S, T>::TransformChunk(const TileRun& run, const Line& line, int64_t channel,
-                                          int64_t channels, const Strip& strip, T* v) const {
+void InputTransform<S, T>::TransformChunk(const TileRun& run, const Line& line, int row_piece,
+                                          int64_t channel, int64_t channels, const Strip& strip,
+                                          T* v) const {
   const int64_t step = plan_.columns.in_step();
   const int64_t chunk = plan_.chunk;
-  const int row_points = Points(run.row), column_points = Points(run.column);
+  const int row_set = plan_.rows.point_set(run.row.outputs, row_piece);
+  const int row_points = kernels::kPointSets[row_set].count;
+  const int64_t first_row =
+      run.row.in_begin + plan_.rows.piece(row_piece).begin * plan_.rows.in_step();
   kernels::TransformCall<T> call{};
   call.lines = line.last - line.first;
   call.channels = channels;
@@ -80,7 +94,7 @@ void InputTransform<S, T>::TransformChunk(const TileRun& run, const Line& line, 
     call.to[i] = to + line.first * chunk;
     std::fill(to, to + line.first * chunk, T{});
     std::fill(to + line.last * chunk, to + line.columns * chunk, T{});
-    const int64_t row = run.row.in_begin + i * plan_.rows.in_step();
+    const int64_t row = first_row + i * plan_.rows.in_step();
     call.from[i] = strip.zeros;
     call.from_line[i] = 0;
     if (row < 0 || row >= p_.rows.out || line.last <= line.first) continue;
@@ -97,20 +111,26 @@ void InputTransform<S, T>::TransformChunk(const TileRun& run, const Line& line, 
       call.from_line[i] = step * p_.out_channels;
     }
   }
-  family_.input[run.row.point_set](call);
+  family_.input[row_set](call);
 
   call.lines = run.count;
   call.channels = RoundUp(channels, plan_.lanes);
   call.exact_from = false;
   call.to_line = plan_.terms_pitch;
   const int64_t plane = plan_.PlaneElements(plan_.terms_pitch);
-  for (int i = 0; i < row_points; ++i) {
-    for (int j = 0; j < column_points; ++j) {
-      call.from[j] = strip.lines + (i * line.columns + j) * chunk;
-      call.from_line[j] = run.column.outputs * chunk;
-      call.to[j] = v + PlaneOf(plan_, run.row, i, run.column, j) * plane;
+  for (int piece = 0; piece < plan_.columns.pieces(); ++piece) {
+    const int column_set = plan_.columns.point_set(run.column.outputs, piece);
+    const int column_points = kernels::kPointSets[column_set].count;
+    const int64_t first = plan_.columns.piece(piece).begin;
+    for (int i = 0; i < row_points; ++i) {
+      for (int j = 0; j < column_points; ++j) {
+        call.from[j] = strip.lines + (i * line.columns + first + j) * chunk;
+        call.from_line[j] = run.column.outputs * chunk;
+        call.to[j] = v + PlaneOf(plan_, row_set, i, column_set, j) * plane;
+      }
+      family_.input[column_set](call);
     }
-    family_.input[run.column.point_set](call);
+    v += plan_.term_pieces() * plan_.planes() * plane;
   }
 }
 
@@ -119,14 +139,14 @@ void InputTransform<S, T>::LoadWindow(const TileRun& run, int64_t tile,
                                       const Scratch<T>& scratch) const {
   const int64_t chunk = plan_.chunk;
   T pixel[kChunkVectors * 64 / sizeof(T)];
-  for (int i = 0; i < Points(run.row); ++i) {
+  for (int i = 0; i < run.row.outputs + plan_.rows.taps() - 1; ++i) {
     const int64_t row = run.row.in_begin + i * plan_.rows.in_step();
     if (row < 0 || row >= p_.rows.out) continue;
-    for (int j = 0; j < Points(run.column); ++j) {
+    for (int j = 0; j < run.column.outputs + plan_.columns.taps() - 1; ++j) {
       const int64_t column =
           run.column.in_begin + (tile * run.column.outputs + j) * plan_.columns.in_step();
       if (column < 0 || column >= p_.columns.out) continue;
-      T* const to = scratch.window + (i * plan_.columns.points() + j) * p_.out_channels;
+      T* const to = scratch.window + (i * plan_.columns.window() + j) * p_.out_channels;
       for (int64_t c = 0; c < p_.out_channels; c += chunk) {
         const int64_t channels = std::min(chunk, p_.out_channels - c);
         Convert(run.image, row, column, 1, c, channels, pixel);
@@ -162,7 +182,7 @@ void InputTransform<S, T>::Convert(int64_t image, int64_t row, int64_t column, i
     }
   } else {
     constexpr int64_t kPlanes = 16;
-    constexpr int64_t kLine = kRunTiles * kernels::kMaxOutputs + kernels::kMaxTaps;
+    constexpr int64_t kLine = kRunTiles * kernels::kMaxOutputs + kMostTaps;
     T wide[kPlanes * kLine];
     for (int64_t k = 0; k < channels; k += kPlanes) {
       const int64_t planes = std::min(kPlanes, channels - k);

@@ -31,7 +31,7 @@ class InputTransform {
   void LoadWindow(const TileRun& run, int64_t tile, const Scratch<T>& scratch) const;
 
  private:
-  // Part of a run's line of pixels: columns [first, last) of `columns` lie inside out_backprop.
+  // What a run reads of a row: columns [first, last) of `columns` lie inside out_backprop.
   struct Line {
     int64_t columns, first, last;
   };
@@ -42,9 +42,10 @@ class InputTransform {
   };
 
   Line LineOf(const TileRun& run) const;
-  void TransformChunk(const TileRun& run, const Line& line, int64_t channel, int64_t channels,
-                      const Strip& strip, T* v) const;
-  void Prefetch(const TileRun& run, int64_t channel, int64_t channels) const;
+  void TransformChunk(const TileRun& run, const Line& line, int row_piece, int64_t channel,
+                      int64_t channels, const Strip& strip, T* v) const;
+  void Prefetch(const TileRun& run, int first_row, int rows, int64_t channel,
+                int64_t channels) const;
   void Convert(int64_t image, int64_t row, int64_t column, int64_t count, int64_t first_channel,
                int64_t channels, T* to) const;
 

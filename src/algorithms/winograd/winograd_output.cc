@@ -52,7 +52,7 @@ bool OutputTransform<S, T>::TransformPhase(const RunOutputs<T>& outputs, Block b
   bool finite = true;
   for (int j = 0; j < column_points; ++j) {
     for (int i = 0; i < row_points; ++i) {
-      call.from[i] = m + PlaneOf(plan_, run.row, i, run.column, j) * plane;
+      call.from[i] = m + PlaneOf(plan_, run.row.point_set, i, run.column.point_set, j) * plane;
     }
     for (int k = 0; k < run.row.outputs; ++k) {
       call.to[k] = lines + (k * column_points + j) * line;

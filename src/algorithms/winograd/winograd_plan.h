@@ -2,7 +2,7 @@
 //
 // in_backprop is cut into tiles (axis_tiling.h). A task takes a block of tiles of all images and a
 // range of channels:
-//   input    out_backprop of each tile -> V [piece][plane][tile][out channel]
+//   input    out_backprop of each tile -> V [piece][plane][tile][out channel of the piece]
 //   filter   of one block of channels  -> U [plane][out channel][in channel]
 //   products M [plane][tile][in channel] = V U, by the direct algorithm's register tiles
 //   output   M -> in_backprop
@@ -45,8 +45,8 @@ inline constexpr double kFilter = 5.0;     // a vector of one point of the filte
 
 // Where the taps of one phase of an axis stand in the direct algorithm's phases.
 struct TapPlaces {
-  int64_t phase = -1;              // index; -1: the phase has no tap
-  int64_t tap[kernels::kMaxTaps];  // by point offset; -1: a zero
+  int64_t phase = -1;      // index; -1: the phase has no tap
+  int64_t tap[kMostTaps];  // by the index of out_backprop that they meet; -1: a zero
 };
 
 // Where the parts of a slot's scratch begin, bytes; each on a 64-byte boundary.
@@ -61,8 +61,7 @@ struct TileRun {
   int64_t image = 0;
   AxisTile row, column;  // column: the first of them
   int64_t count = 0;
-  int64_t first = 0;                           // index in the block
-  uint32_t row_points = 0, column_points = 0;  // masks of points of the family
+  int64_t first = 0;  // index in the block
 };
 
 struct WinogradPlan : AlgorithmPlan {
@@ -75,7 +74,7 @@ struct WinogradPlan : AlgorithmPlan {
   std::vector<TapPlaces> row_taps, column_taps;  // by phase
   int64_t tiles = 0;                             // of all images
 
-  bool same_points = false;  // all tiles have the family's points
+  bool same_points = false;  // all tiles have as many outputs as the family's points allow
 
   bool converts_in = false;  // out_backprop is not vectors of channels of the compute type
   bool stages_out = false;   // nor is in_backprop
@@ -107,12 +106,17 @@ struct WinogradPlan : AlgorithmPlan {
   int64_t WidestBlock() const {
     return BlockAt(vectors, BlockCount(vectors) - 1).count * int64_t{lanes};
   }
-  // Pieces of the sum: those of the direct algorithm, each cut in two when longer than kMostTerms.
+  // Pieces of the sum: pieces of taps of rows, of columns, and of terms. Those are the direct
+  // algorithm's, each cut in two when longer than kMostTerms.
   int64_t pieces_per_chunk() const {
     return problem.out_channels > kMostTerms * fallback->term_chunks ? 2 : 1;
   }
-  int64_t piece_count() const { return fallback->term_chunks * pieces_per_chunk(); }
-  int64_t longest_piece() const { return CeilDivide(problem.out_channels, piece_count()); }
+  int64_t term_pieces() const { return fallback->term_chunks * pieces_per_chunk(); }
+  int64_t tap_pieces() const { return int64_t{rows.pieces()} * columns.pieces(); }
+  int64_t piece_count() const { return tap_pieces() * term_pieces(); }
+  int64_t longest_piece() const { return CeilDivide(problem.out_channels, term_pieces()); }
+  // Terms of all pieces.
+  int64_t terms_total() const { return tap_pieces() * problem.out_channels; }
   // Taps of all phases together, and of the column groups before one.
   int64_t taps_total() const {
     const direct::ColumnGroup& last = fallback->column_groups.back();
@@ -124,7 +128,7 @@ struct WinogradPlan : AlgorithmPlan {
   // Elements of U before (block, phase); a block's phases and pieces follow each other.
   int64_t FilterOffset(Block block, int64_t phase) const {
     const int64_t columns_before = block.first * lanes * phases() + block.count * lanes * phase;
-    return planes() * problem.out_channels * columns_before;
+    return planes() * terms_total() * columns_before;
   }
 };
 

@@ -46,7 +46,7 @@ void DirectSums<S, T>::SumPixel(const TileRun& run, const Pixel& at, Block block
   const Phase& row_taps = direct.row_phases[a];
   const Phase& column_taps = direct.column_groups[b].phase;
   const int64_t pixel = p_.out_channels;
-  const int64_t line = plan_.columns.points() * pixel;
+  const int64_t line = plan_.columns.window() * pixel;
   // The first tap's pixel in the window.
   const int64_t i =
       (rows.begin - row_taps.shift(rows.first_tap) - run.row.in_begin) / plan_.rows.in_step();

@@ -58,7 +58,7 @@ class Runner {
 
   T* SharedFilter(Block block, int64_t phase, const Piece& piece) const {
     return shared_filter_ + plan_.FilterOffset(block, phase) +
-           plan_.planes() * piece.begin * block.count * plan_.lanes;
+           plan_.planes() * piece.terms_before * block.count * plan_.lanes;
   }
 
   void RunTask(int64_t tile_block, int64_t part, const Scratch<T>& scratch) {
@@ -116,8 +116,6 @@ class Runner {
       run.column = plan_.columns.At(t % columns);
       run.count = std::min({run.column.run, kRunTiles, end - t});
       run.first = t - begin;
-      run.row_points = kernels::kPointSets[run.row.point_set].Mask();
-      run.column_points = kernels::kPointSets[run.column.point_set].Mask();
       t += run.count;
     }
     return count;
@@ -137,13 +135,13 @@ class Runner {
     call.steps = &step;
     call.step_count = 1;
     call.columns = width;
-    call.accumulate = piece.begin > 0;
+    call.accumulate = piece_index > 0;
     for (int i = 0; i < plan_.rows.points(); ++i) {
       for (int j = 0; j < plan_.columns.points(); ++j) {
         const int64_t plane = i * plan_.columns.points() + j;
         call.a = scratch.v +
                  (piece_index * plan_.planes() + plane) * plan_.PlaneElements(plan_.terms_pitch);
-        const int64_t rows = ListTiles(runs, tiles, i, j, width, scratch);
+        const int64_t rows = ListTiles(runs, tiles, piece, i, j, width, scratch);
         for (int64_t phase = 0; phase < plan_.phases(); ++phase) {
           call.b = UOf(scratch, block, phase, piece) + plane * piece.count * width;
           call.out = ProductsOf(plan_, scratch, block, phase) + plane * plan_.PlaneElements(width);
@@ -169,9 +167,9 @@ class Runner {
     }
   }
 
-  // Where the tiles that have the plane's points read V and write M; how many they are.
-  int64_t ListTiles(std::span<const TileRun> runs, int64_t tiles, int row_point, int column_point,
-                    int64_t width, const Scratch<T>& scratch) const {
+  // Where the tiles that have the plane's points in a piece read V and write M; how many they are.
+  int64_t ListTiles(std::span<const TileRun> runs, int64_t tiles, const Piece& piece, int row_point,
+                    int column_point, int64_t width, const Scratch<T>& scratch) const {
     int64_t* const a_offsets = scratch.offsets;
     int64_t* const out_offsets = scratch.offsets + plan_.block_tiles;
     int64_t rows = 0;
@@ -181,14 +179,17 @@ class Runner {
         out_offsets[rows] = t * width;
       }
     };
+    const auto has_plane = [&](const TileRun& run) {
+      return (plan_.rows.points_mask(run.row.outputs, piece.row_piece) >> row_point &
+              plan_.columns.points_mask(run.column.outputs, piece.column_piece) >> column_point &
+              1) != 0;
+    };
     if (plan_.same_points) {
-      add(0, tiles);
+      if (has_plane(runs[0])) add(0, tiles);
       return rows;
     }
     for (const TileRun& run : runs) {
-      if ((run.row_points >> row_point & run.column_points >> column_point & 1) != 0) {
-        add(run.first, run.first + run.count);
-      }
+      if (has_plane(run)) add(run.first, run.first + run.count);
     }
     return rows;
   }

@@ -34,11 +34,10 @@ struct Scratch {
 
 inline int Points(const AxisTile& tile) { return kernels::kPointSets[tile.point_set].count; }
 
-// The plane of point i of the tile's rows and point j of its columns.
-inline int64_t PlaneOf(const WinogradPlan& plan, const AxisTile& row, int i, const AxisTile& column,
-                       int j) {
-  return kernels::kPointSets[row.point_set].index[i] * plan.columns.points() +
-         kernels::kPointSets[column.point_set].index[j];
+// The plane of point i of a set of the rows and point j of one of the columns.
+inline int64_t PlaneOf(const WinogradPlan& plan, int row_set, int i, int column_set, int j) {
+  return kernels::kPointSets[row_set].index[i] * plan.columns.points() +
+         kernels::kPointSets[column_set].index[j];
 }
 
 // M of a block and a phase.
