@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMostShared = int64_t{12} << 20;  // bytes of a transformed filter that is kept
 
-SlotLayout LayOut(const WinogradPlan& plan, int64_t block_tiles) {
+SlotLayout LayOut(const WinogradPlan& plan, int64_t block_tiles, int64_t parts) {
   const Problem& p = plan.problem;
   const int64_t size = plan.compute_size;
   const int64_t width = plan.WidestBlock();
@@ -27,8 +27,10 @@ SlotLayout LayOut(const WinogradPlan& plan, int64_t block_tiles) {
     at += RoundUp(bytes, 64);
   };
   const int64_t phase_planes = plan.planes() * plan.phases();
-  part(&layout.v, plan.piece_count() * plan.planes() * plane(plan.terms_pitch) * size);
-  part(&layout.m, phase_planes * plane(width) * size);
+  part(&layout.v, plan.round_pieces() * plan.planes() * plane(plan.terms_pitch) * size);
+  part(&layout.m,
+       phase_planes *
+           ((plan.kept_blocks(parts) - 1) * plane(2 * int64_t{plan.lanes}) + plane(width)) * size);
   part(&layout.u, plan.shared_filter ? 0 : phase_planes * plan.longest_piece() * width * size);
   part(&layout.filter, plan.packs_in_run ? plan.taps_total() * p.out_channels * width * size : 0);
   // The strip of the input, lines of the output or pieces of the filter, one after the other; then
@@ -76,8 +78,9 @@ Status ChooseBlocking(const PlanContext& context, WinogradPlan* plan) {
   plan->chunk = std::min<int64_t>(kChunkVectors * plan->lanes, plan->terms_pitch);
 
   // Tiles of a block: V and M in the second cache if that leaves enough of them.
+  const int64_t m_width = plan->rounds() > 1 ? plan->vectors * plan->lanes : plan->WidestBlock();
   const int64_t tile_bytes =
-      plan->planes() * (plan->terms_total() + plan->phases() * plan->WidestBlock()) * size;
+      plan->planes() * (plan->columns.pieces() * p.out_channels + plan->phases() * m_width) * size;
   int64_t most_tiles = std::clamp(l2 / 2 / tile_bytes, kGoodTiles, kMostTiles);
   // The filter of all channels is made once if that is cheap to keep.
   plan->shared_filter_bytes = SaturatingMultiply(
@@ -87,15 +90,16 @@ Status ChooseBlocking(const PlanContext& context, WinogradPlan* plan) {
       plan->shared_filter_bytes <= std::min(kMostShared, context.workspace_limit / 2);
   if (!plan->shared_filter) {
     plan->shared_filter_bytes = 0;
-    most_tiles = kMostTiles;
+    // M of all channels overflows the second cache sooner than one block's.
+    most_tiles = plan->rounds() > 1 ? 2 * kGoodTiles : kMostTiles;
   }
   const int64_t available =
       context.workspace_limit - RoundUp(plan->shared_filter_bytes, 64) - kAlignmentSlack;
-  if (LayOut(*plan, 1).bytes > available) {
-    return OutOfMemory(
-        "workspace_limit is " + std::to_string(context.workspace_limit) +
-        " bytes; the winograd algorithm needs " +
-        std::to_string(plan->shared_filter_bytes + LayOut(*plan, 1).bytes + kAlignmentSlack));
+  const int64_t least = LayOut(*plan, 1, BlockCount(plan->vectors)).bytes;
+  if (least > available) {
+    return OutOfMemory("workspace_limit is " + std::to_string(context.workspace_limit) +
+                       " bytes; the winograd algorithm needs " +
+                       std::to_string(plan->shared_filter_bytes + least + kAlignmentSlack));
   }
 
   // The grid whose last task ends first. Parts of the channels make V anew each; blocks of fewer
@@ -103,7 +107,7 @@ Status ChooseBlocking(const PlanContext& context, WinogradPlan* plan) {
   double best = 0;
   const auto consider = [&](int64_t tile_blocks, int64_t parts) {
     const int64_t block_tiles = CeilDivide(plan->tiles, tile_blocks);
-    const int64_t bytes = LayOut(*plan, block_tiles).bytes;
+    const int64_t bytes = LayOut(*plan, block_tiles, parts).bytes;
     if (bytes > available) return;
     const int64_t tasks = SaturatingMultiply(tile_blocks, parts);
     const int64_t slots = std::min<int64_t>({context.threads, tasks, available / bytes});
@@ -128,12 +132,12 @@ Status ChooseBlocking(const PlanContext& context, WinogradPlan* plan) {
   // One-shot calls whose tasks do not share channels pack those they have: the packed filter then
   // stays in cache.
   if (!context.filter_packed && !plan->shared_filter && plan->tile_blocks == 1 &&
-      plan->packed_filter_bytes > l2) {
+      plan->kept_blocks(plan->channel_parts) == 1 && plan->packed_filter_bytes > l2) {
     plan->packs_in_run = true;
-    const int64_t bytes = LayOut(*plan, plan->block_tiles).bytes;
+    const int64_t bytes = LayOut(*plan, plan->block_tiles, plan->channel_parts).bytes;
     plan->packs_in_run = bytes * plan->slots <= available;
   }
-  plan->layout = LayOut(*plan, plan->block_tiles);
+  plan->layout = LayOut(*plan, plan->block_tiles, plan->channel_parts);
   if (p.multiply_adds() < 1e6) plan->slots = 1;
   plan->workspace_bytes =
       RoundUp(plan->shared_filter_bytes, 64) + plan->slots * plan->layout.bytes + kAlignmentSlack;

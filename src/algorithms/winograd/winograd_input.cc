@@ -21,13 +21,14 @@ typename InputTransform<S, T>::Line InputTransform<S, T>::LineOf(const TileRun& 
 
 // Inlined by force, as all that only prefetches.
 template <typename S, typename T>
-[[gnu::always_inline]] inline void InputTransform<S, T>::Prefetch(const TileRun& run, int first_row,
-                                                                  int rows, int64_t channel,
+[[gnu::always_inline]] inline void InputTransform<S, T>::Prefetch(const TileRun& run, int row_piece,
+                                                                  int64_t channel,
                                                                   int64_t channels) const {
   const int64_t step = plan_.columns.in_step();
   const int64_t columns = run.count * run.column.outputs + plan_.columns.taps() - 1;
-  for (int i = first_row; i < first_row + rows; ++i) {
-    const int64_t row = run.row.in_begin + i * plan_.rows.in_step();
+  const TapPiece rows = plan_.rows.piece(row_piece);
+  for (int i = 0; i < run.row.outputs + rows.taps - 1; ++i) {
+    const int64_t row = run.row.in_begin + (rows.begin + i) * plan_.rows.in_step();
     if (row < 0 || row >= p_.rows.out) continue;
     const S* from =
         source_ +
@@ -39,10 +40,10 @@ template <typename S, typename T>
   }
 }
 
-// For each piece of the rows' taps: rows of points for each column of pixels, then columns of
-// points for each piece of the columns' taps.
+// Rows of points for each column of pixels, then columns of points for each piece of the columns'
+// taps.
 template <typename S, typename T>
-void InputTransform<S, T>::Transform(const TileRun& run, const TileRun* next,
+void InputTransform<S, T>::Transform(const TileRun& run, const TileRun* next, int row_piece,
                                      const Scratch<T>& scratch) const {
   const Line line = LineOf(run);
   const int64_t plane = plan_.PlaneElements(plan_.terms_pitch);
@@ -52,22 +53,15 @@ void InputTransform<S, T>::Transform(const TileRun& run, const TileRun* next,
   strip.raw = strip.lines + elements;
   strip.zeros = strip.raw + (plan_.converts_in ? elements : 0);
   std::fill(strip.zeros, strip.zeros + plan_.chunk, T{});
-  for (int row_piece = 0; row_piece < plan_.rows.pieces(); ++row_piece) {
-    const TapPiece rows = plan_.rows.piece(row_piece);
-    const bool last = row_piece == plan_.rows.pieces() - 1;
-    for (int64_t i = 0; i < plan_.term_pieces(); ++i) {
-      const int64_t index = row_piece * plan_.columns.pieces() * plan_.term_pieces() + i;
-      const Piece piece = PieceAt(plan_, index);
-      T* const v = scratch.v + index * plan_.planes() * plane + run.first * plan_.terms_pitch;
-      for (int64_t c = 0; c < piece.count; c += plan_.chunk) {
-        const int64_t channels = std::min(plan_.chunk, piece.count - c);
-        if (!plan_.converts_in && next != nullptr) {
-          // Rows that a later piece reads too are left to it.
-          const int count = last ? next->row.outputs + rows.taps - 1 : rows.taps;
-          Prefetch(*next, rows.begin, count, piece.begin + c, channels);
-        }
-        TransformChunk(run, line, row_piece, piece.begin + c, channels, strip, v + c);
+  for (int64_t i = 0; i < plan_.term_pieces(); ++i) {
+    const Piece piece = PieceAt(plan_, i);
+    T* const v = scratch.v + i * plan_.planes() * plane + run.first * plan_.terms_pitch;
+    for (int64_t c = 0; c < piece.count; c += plan_.chunk) {
+      const int64_t channels = std::min(plan_.chunk, piece.count - c);
+      if (!plan_.converts_in && next != nullptr) {
+        Prefetch(*next, row_piece, piece.begin + c, channels);
       }
+      TransformChunk(run, line, row_piece, piece.begin + c, channels, strip, v + c);
     }
   }
 }
@@ -111,21 +105,37 @@ void InputTransform<S, T>::TransformChunk(const TileRun& run, const Line& line, 
       call.from_line[i] = step * p_.out_channels;
     }
   }
-  family_.input[row_set](call);
-
-  call.lines = run.count;
-  call.channels = RoundUp(channels, plan_.lanes);
-  call.exact_from = false;
-  call.to_line = plan_.terms_pitch;
   const int64_t plane = plan_.PlaneElements(plan_.terms_pitch);
+  const bool inside = line.first == 0 && line.last == line.columns;
+  // With one tap along an axis its pass would only copy.
+  if (inside && plan_.columns.taps() == 1) {
+    for (int i = 0; i < row_points; ++i) {
+      call.to[i] = v + PlaneOf(plan_, row_set, i, run.column.point_set, 0) * plane;
+    }
+    call.to_line = plan_.terms_pitch;
+    family_.input[row_set](call);
+    return;
+  }
+  const T* from = strip.lines;
+  int64_t from_column = chunk;
+  if (inside && plan_.rows.taps() == 1) {
+    from = call.from[0];
+    from_column = call.from_line[0];
+  } else {
+    family_.input[row_set](call);
+    call.channels = RoundUp(channels, plan_.lanes);
+    call.exact_from = false;
+  }
+  call.lines = run.count;
+  call.to_line = plan_.terms_pitch;
   for (int piece = 0; piece < plan_.columns.pieces(); ++piece) {
     const int column_set = plan_.columns.point_set(run.column.outputs, piece);
     const int column_points = kernels::kPointSets[column_set].count;
     const int64_t first = plan_.columns.piece(piece).begin;
     for (int i = 0; i < row_points; ++i) {
       for (int j = 0; j < column_points; ++j) {
-        call.from[j] = strip.lines + (i * line.columns + first + j) * chunk;
-        call.from_line[j] = run.column.outputs * chunk;
+        call.from[j] = from + (i * line.columns + first + j) * from_column;
+        call.from_line[j] = run.column.outputs * from_column;
         call.to[j] = v + PlaneOf(plan_, row_set, i, column_set, j) * plane;
       }
       family_.input[column_set](call);

@@ -23,8 +23,10 @@ class InputTransform {
         transpose_(kernels::Transpose<T>(plan.isa)),
         source_(out_backprop) {}
 
-  // V of a run of tiles. What `next` reads is prefetched; null: nothing follows.
-  void Transform(const TileRun& run, const TileRun* next, const Scratch<T>& scratch) const;
+  // V of a run of tiles for a piece of the rows' taps. What `next` reads is prefetched; null:
+  // nothing follows.
+  void Transform(const TileRun& run, const TileRun* next, int row_piece,
+                 const Scratch<T>& scratch) const;
 
   // What a tile of a run reads, into scratch.window: [row][column][out channel]; nothing where it
   // reads nothing.
@@ -44,8 +46,7 @@ class InputTransform {
   Line LineOf(const TileRun& run) const;
   void TransformChunk(const TileRun& run, const Line& line, int row_piece, int64_t channel,
                       int64_t channels, const Strip& strip, T* v) const;
-  void Prefetch(const TileRun& run, int first_row, int rows, int64_t channel,
-                int64_t channels) const;
+  void Prefetch(const TileRun& run, int row_piece, int64_t channel, int64_t channels) const;
   void Convert(int64_t image, int64_t row, int64_t column, int64_t count, int64_t first_channel,
                int64_t channels, T* to) const;
 

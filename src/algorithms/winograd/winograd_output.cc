@@ -37,7 +37,7 @@ bool OutputTransform<S, T>::TransformPhase(const RunOutputs<T>& outputs, Block b
   const TileRun& run = outputs.run;
   const int64_t width = block.count * plan_.lanes;
   const int64_t plane = plan_.PlaneElements(width);
-  const T* const m = ProductsOf(plan_, scratch, block, phase) + run.first * width;
+  const T* const m = scratch.m + phase * plan_.ProductElements(width) + run.first * width;
   const int row_points = Points(run.row), column_points = Points(run.column);
   const int64_t row_phase = phase / plan_.columns.phases();
   const int64_t column_phase = phase % plan_.columns.phases();
@@ -50,7 +50,9 @@ bool OutputTransform<S, T>::TransformPhase(const RunOutputs<T>& outputs, Block b
   call.to_line = width;
   std::fill(call.from_line, call.from_line + kernels::kMaxPoints, width);
   bool finite = true;
-  for (int j = 0; j < column_points; ++j) {
+  // With one tap along an axis its pass would only copy.
+  const bool copies_rows = plan_.rows.taps() == 1;
+  for (int j = 0; j < column_points && !copies_rows; ++j) {
     for (int i = 0; i < row_points; ++i) {
       call.from[i] = m + PlaneOf(plan_, run.row.point_set, i, run.column.point_set, j) * plane;
     }
@@ -70,7 +72,9 @@ bool OutputTransform<S, T>::TransformPhase(const RunOutputs<T>& outputs, Block b
     const int64_t row = outputs.Row(k, row_phase);
     if (row < 0 || row >= p_.rows.in) continue;
     for (int j = 0; j < column_points; ++j) {
-      call.from[j] = lines + (k * column_points + j) * line;
+      call.from[j] = copies_rows
+                         ? m + PlaneOf(plan_, run.row.point_set, 0, run.column.point_set, j) * plane
+                         : lines + (k * column_points + j) * line;
     }
     // All tiles at once, or one at a time where the border cuts them.
     for (int64_t tile = 0; tile < run.count; tile += inside ? run.count : 1) {

@@ -6,8 +6,9 @@
 //   filter   of one block of channels  -> U [plane][out channel][in channel]
 //   products M [plane][tile][in channel] = V U, by the direct algorithm's register tiles
 //   output   M -> in_backprop
-// A plane is a pair of points, of rows and columns. V, a block's M and U are sized for the caches.
-// Phases of a stride share V.
+// Rounds: V holds one piece of the rows' taps at a time, and then M is kept for all channels of the
+// task until the last of them. A plane is a pair of points, of rows and columns. V, a block's M and
+// U are sized for the caches. Phases of a stride share V.
 //
 // The packed filter is that of the direct algorithm, a fourth of the transformed one. The
 // transformed filter is made in each run, once for all tasks where it is small, else by each task
@@ -103,6 +104,8 @@ struct WinogradPlan : AlgorithmPlan {
   int64_t planes() const { return int64_t{rows.points()} * columns.points(); }
   // Elements of a plane of V or M. The line more keeps planes apart in the sets of a cache.
   int64_t PlaneElements(int64_t pitch) const { return block_tiles * pitch + 64 / compute_size; }
+  // Of M of a block and a phase.
+  int64_t ProductElements(int64_t width) const { return planes() * PlaneElements(width); }
   int64_t WidestBlock() const {
     return BlockAt(vectors, BlockCount(vectors) - 1).count * int64_t{lanes};
   }
@@ -114,6 +117,12 @@ struct WinogradPlan : AlgorithmPlan {
   int64_t term_pieces() const { return fallback->term_chunks * pieces_per_chunk(); }
   int64_t tap_pieces() const { return int64_t{rows.pieces()} * columns.pieces(); }
   int64_t piece_count() const { return tap_pieces() * term_pieces(); }
+  int64_t rounds() const { return rows.pieces(); }
+  int64_t round_pieces() const { return columns.pieces() * term_pieces(); }
+  // Blocks of channels whose M is kept at the same time, of a task on one of `parts` parts.
+  int64_t kept_blocks(int64_t parts) const {
+    return rounds() > 1 ? CeilDivide(BlockCount(vectors), parts) : 1;
+  }
   int64_t longest_piece() const { return CeilDivide(problem.out_channels, term_pieces()); }
   // Terms of all pieces.
   int64_t terms_total() const { return tap_pieces() * problem.out_channels; }

@@ -65,18 +65,27 @@ class Runner {
     const int64_t begin = PartBegin(plan_.tiles, plan_.tile_blocks, tile_block);
     const int64_t end = PartBegin(plan_.tiles, plan_.tile_blocks, tile_block + 1);
     const std::span<const TileRun> runs(scratch.runs, FindRuns(begin, end, scratch.runs));
-    for (size_t i = 0; i < runs.size(); ++i) {
-      input_.Transform(runs[i], i + 1 < runs.size() ? &runs[i + 1] : nullptr, scratch);
-    }
     const int64_t blocks = BlockCount(plan_.vectors);
+    const int64_t first = PartBegin(blocks, plan_.channel_parts, part);
     const int64_t last = PartBegin(blocks, plan_.channel_parts, part + 1);
-    for (int64_t b = PartBegin(blocks, plan_.channel_parts, part); b < last; ++b) {
-      const Block block = BlockAt(plan_.vectors, b);
-      filter_.PackBlock(block, scratch.filter);
-      for (int64_t i = 0; i < plan_.piece_count(); ++i) {
-        Multiply(runs, end - begin, block, i, scratch);
+    for (int64_t round = 0; round < plan_.rounds(); ++round) {
+      for (size_t i = 0; i < runs.size(); ++i) {
+        input_.Transform(runs[i], i + 1 < runs.size() ? &runs[i + 1] : nullptr,
+                         static_cast<int>(round), scratch);
       }
-      for (const TileRun& run : runs) FinishRun(run, block, scratch);
+      for (int64_t b = first; b < last; ++b) {
+        const Block block = BlockAt(plan_.vectors, b);
+        Scratch<T> own = scratch;  // with the block's M
+        if (plan_.rounds() > 1) {
+          own.m += (b - first) * plan_.phases() * plan_.ProductElements(2 * int64_t{plan_.lanes});
+        }
+        if (round == 0) filter_.PackBlock(block, own.filter);
+        for (int64_t i = 0; i < plan_.round_pieces(); ++i) {
+          Multiply(runs, end - begin, block, round * plan_.round_pieces() + i, own);
+        }
+        if (round + 1 < plan_.rounds()) continue;
+        for (const TileRun& run : runs) FinishRun(run, block, own);
+      }
     }
   }
 
@@ -139,12 +148,13 @@ class Runner {
     for (int i = 0; i < plan_.rows.points(); ++i) {
       for (int j = 0; j < plan_.columns.points(); ++j) {
         const int64_t plane = i * plan_.columns.points() + j;
-        call.a = scratch.v +
-                 (piece_index * plan_.planes() + plane) * plan_.PlaneElements(plan_.terms_pitch);
+        call.a = scratch.v + (piece_index % plan_.round_pieces() * plan_.planes() + plane) *
+                                 plan_.PlaneElements(plan_.terms_pitch);
         const int64_t rows = ListTiles(runs, tiles, piece, i, j, width, scratch);
         for (int64_t phase = 0; phase < plan_.phases(); ++phase) {
           call.b = UOf(scratch, block, phase, piece) + plane * piece.count * width;
-          call.out = ProductsOf(plan_, scratch, block, phase) + plane * plan_.PlaneElements(width);
+          call.out =
+              scratch.m + phase * plan_.ProductElements(width) + plane * plan_.PlaneElements(width);
           MultiplyPlane(call, block.count, rows, scratch);
         }
       }

@@ -40,12 +40,6 @@ inline int64_t PlaneOf(const WinogradPlan& plan, int row_set, int i, int column_
          kernels::kPointSets[column_set].index[j];
 }
 
-// M of a block and a phase.
-template <typename T>
-T* ProductsOf(const WinogradPlan& plan, const Scratch<T>& scratch, Block block, int64_t phase) {
-  return scratch.m + phase * plan.planes() * plan.PlaneElements(block.count * int64_t{plan.lanes});
-}
-
 // Results of a run of tiles and some channels: in place, or in scratch, where the run is dense.
 template <typename T>
 struct RunOutputs {
