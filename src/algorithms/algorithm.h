@@ -65,7 +65,7 @@ extern const Algorithm kDirect;   // any problem
 extern const Algorithm kGrouped;  // more than one group, depthwise included
 extern const Algorithm kDot;      // bfloat16 on processors that multiply pairs of it fast
 // Of winograd/: fewer multiplications, rounded otherwise.
-extern const Algorithm kWinograd;  // one group, 2 to 5 taps a phase along an axis
+extern const Algorithm kWinograd;  // one group, 2 to 24 taps a phase along an axis
 // Of small_groups/: vectors of neighbouring channels of several groups.
 extern const Algorithm kSmallGroups;  // depthwise, and groups of 2, 4, 8 or 16 channels
 // Of pixels/: vectors of pixels.

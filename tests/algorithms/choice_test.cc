@@ -1,4 +1,5 @@
-// What the planner picks for the layers of shapes/suite.txt: a change of a cost shows here.
+// What the planner picks for the layers of shapes/suite.txt and others: a change of a cost shows
+// here.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -40,6 +41,11 @@ constexpr Expected kExpected[] = {
     {"h320w320c64_k2x2_oc64_s2x2", "direct", "direct"},
     {"h640w640c1_k2x2_oc64_s2x2", "taps", "taps"},
     {"h8w8c16_k3x3_oc16_p1,1,1,1", "direct", "direct"},
+    // Many taps.
+    {"h120w160c64_k7x7_oc64_p3,3,3,3", "winograd", "direct"},
+    {"h1w2048c256_k1x11_oc256_p0,0,25,25_d1x5", "winograd", "direct"},
+    {"h128w128c32_k7x7_oc3_p3,3,3,3", "direct", "direct"},
+    {"h128w128c3_k9x9_oc64_p4,4,4,4", "taps", "taps"},
 };
 
 TEST(ChoiceTest, TheSuiteGetsTheExpectedAlgorithms) {
