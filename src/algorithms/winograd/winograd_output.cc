@@ -68,6 +68,7 @@ bool OutputTransform<S, T>::TransformPhase(const RunOutputs<T>& outputs, Block b
   const bool inside =
       outputs.Column(0, 0, column_phase) >= 0 &&
       outputs.Column(run.count - 1, run.column.outputs - 1, column_phase) < p_.columns.in;
+  call.stream = streams_ && inside && !plan_.stages_out;
   for (int k = 0; k < run.row.outputs; ++k) {
     const int64_t row = outputs.Row(k, row_phase);
     if (row < 0 || row >= p_.rows.in) continue;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "src/algorithms/streaming.h"
 #include "src/algorithms/tensor_mover.h"
 #include "src/algorithms/winograd/winograd_task.h"
 #include "src/kernels/winograd/winograd.h"
@@ -18,7 +19,8 @@ class OutputTransform {
       : plan_(plan),
         p_(plan.problem),
         family_(kernels::Winograd<T>(plan.isa)),
-        mover_(plan.problem, plan.isa),
+        streams_(StreamsResult(plan.problem, in_backprop)),
+        mover_(plan.problem, plan.isa, false, false, streams_),
         result_(in_backprop) {}
 
   // Where `channels` channels of a run from first_channel on go at first: Transform writes there,
@@ -30,6 +32,10 @@ class OutputTransform {
   bool Transform(const RunOutputs<T>& outputs, Block block, int64_t channels,
                  const Scratch<T>& scratch) const;
   void Finish(const RunOutputs<T>& outputs, int64_t first_channel, int64_t channels) const;
+  // After the last run of a task.
+  void Fence() const {
+    if (streams_) FenceStreams();
+  }
 
  private:
   bool TransformPhase(const RunOutputs<T>& outputs, Block block, int64_t phase, int64_t channels,
@@ -38,6 +44,7 @@ class OutputTransform {
   const WinogradPlan& plan_;
   const Problem& p_;
   const kernels::WinogradFamily<T>& family_;
+  const bool streams_;  // the result is written past the caches
   const TensorMover<S, T> mover_;
   S* const result_;
 };

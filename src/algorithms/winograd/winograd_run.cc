@@ -87,6 +87,7 @@ class Runner {
         for (const TileRun& run : runs) FinishRun(run, block, own);
       }
     }
+    output_.Fence();
   }
 
   void FinishRun(const TileRun& run, Block block, const Scratch<T>& scratch) const {

@@ -123,7 +123,7 @@ HWY_INLINE void MultiplyByColumns(D d, V* x, V* y) {
 // lanes and the side is exact; else 0.
 template <class D, class M, bool kOutput, class V, typename T>
 HWY_INLINE void TransformVector(D d, const T* const* from, T* const* to, int64_t c,
-                                int64_t rest_from, int64_t rest_to, V& check) {
+                                int64_t rest_from, int64_t rest_to, bool stream, V& check) {
   V x[kMaxPoints];
   V y[kMaxPoints];
 #pragma GCC unroll 8
@@ -139,6 +139,8 @@ HWY_INLINE void TransformVector(D d, const T* const* from, T* const* to, int64_t
   for (int i = 0; i < M::kMatrix.rows; ++i) {
     if (rest_to > 0) {
       StorePartial(d, y[i], to[i] + c, rest_to, false);
+    } else if (kOutput && stream) {
+      hn::Stream(y[i], d, to[i] + c);
     } else {
       hn::StoreU(y[i], d, to[i] + c);
     }
@@ -161,6 +163,7 @@ bool TransformLines(const TransformCall<hn::TFromD<D>>& call) {
   const int64_t rest_to = call.exact_to ? rest : 0;
   const int64_t lines = call.lines;
   const int64_t to_line = call.to_line;
+  const bool stream = call.stream;
   // Copies, since for all the compiler knows a store may change the call.
   const T* from[kFrom];
   int64_t from_line[kFrom];
@@ -172,10 +175,11 @@ bool TransformLines(const TransformCall<hn::TFromD<D>>& call) {
   for (int i = 0; i < kTo; ++i) to[i] = call.to[i];
   for (int64_t line = 0; line < lines; ++line) {
     for (int64_t c = 0; c < whole; c += kLanes) {
-      TransformVector<D, M, kOutput>(d, from, to, c, 0, 0, check);
+      TransformVector<D, M, kOutput>(d, from, to, c, 0, 0, stream, check);
     }
     if (rest > 0) {
-      TransformVector<D, M, kOutput>(d, from, to, whole, rest_from, rest_to, check);
+      // A part of a vector, or a whole one beyond the channels.
+      TransformVector<D, M, kOutput>(d, from, to, whole, rest_from, rest_to, false, check);
     }
     for (int j = 0; j < kFrom; ++j) from[j] += from_line[j];
     for (int i = 0; i < kTo; ++i) to[i] += to_line;

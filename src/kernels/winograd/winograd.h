@@ -23,6 +23,9 @@ struct TransformCall {
   // sides are not touched beyond the channels. Lanes that are not read are zero.
   bool exact_from;
   bool exact_to;
+  // Of `output`: whole vectors are stored past the caches. Only if all that `to` is made of lies on
+  // 64-byte boundaries.
+  bool stream;
 };
 
 template <typename T>
