@@ -120,14 +120,20 @@ Status ChooseBlocking(const PlanContext& context, WinogradPlan* plan) {
     plan->channel_parts = parts;
     plan->slots = static_cast<int>(slots);
   };
-  for (int64_t parts = 1; parts <= BlockCount(plan->vectors); parts *= 2) {
+  const int64_t channel_blocks = BlockCount(plan->vectors);
+  for (int64_t parts = 1; parts <= channel_blocks;) {
     for (int64_t tiles = most_tiles; tiles > 0; tiles /= 2) {
       const int64_t blocks = CeilDivide(plan->tiles, tiles);
       consider(blocks, parts);
       // As many as whole rounds of all threads take.
       const int64_t rounds = CeilDivide(blocks * parts, context.threads);
-      consider(std::min(plan->tiles, CeilDivide(rounds * context.threads, parts)), parts);
+      for (const int64_t tasks : {rounds * context.threads, (rounds + 1) * context.threads}) {
+        consider(std::clamp<int64_t>(tasks / parts, 1, plan->tiles), parts);
+      }
     }
+    // The next number of parts whose largest has fewer blocks.
+    const int64_t largest = CeilDivide(channel_blocks, parts);
+    parts = largest == 1 ? channel_blocks + 1 : CeilDivide(channel_blocks, largest - 1);
   }
   // One-shot calls whose tasks do not share channels pack those they have: the packed filter then
   // stays in cache.
