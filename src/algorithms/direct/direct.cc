@@ -112,12 +112,13 @@ Status MakePlan(const Problem& given, const PlanContext& context, Kind kind, boo
                 std::unique_ptr<const DirectPlan>* result) {
   auto plan = std::make_unique<DirectPlan>();
   plan->problem = given;
+  plan->out_elements = given.out_channels;
   plan->isa = context.isa;
   const bool lanes_are_groups = kind == Kind::kGrouped;
   plan->lanes_are_groups = lanes_are_groups;
   plan->terms_are_pairs = kind == Kind::kDot;
   if (plan->terms_are_pairs) {
-    plan->problem.out_channels /= 2;
+    plan->problem.out_channels = CeilDivide(given.out_channels, 2);
     plan->partial_terms /= 2;
   }
   const Problem& problem = plan->problem;
@@ -151,7 +152,7 @@ Status MakePlan(const Problem& given, const PlanContext& context, Kind kind, boo
       nchw && problem.in_channels > 1 && problem.rows.in * problem.columns.in > 1;
   if (plan->terms_are_pairs) {
     // Nothing is widened, and tiles round complete sums themselves.
-    plan->converts_in = turns_in;
+    plan->converts_in = turns_in || given.out_channels % 2 != 0;
     plan->stages_out = turns_out || !IsOnePass(*plan, column_phases);
   } else {
     plan->converts_in = half || turns_in;
@@ -231,8 +232,8 @@ std::string RefuseDot(const Problem& problem, const PlanContext& context) {
     return "it needs avx512 and a processor that multiplies pairs of bfloat16 at full rate "
            "(AVX512_BF16 of AMD)";
   }
-  if (problem.group_out_channels() % 2 != 0) {
-    return "it needs an even number of channels of out_backprop in a group";
+  if (problem.groups > 1 && problem.group_out_channels() % 2 != 0) {
+    return "it needs an even number of channels of out_backprop in a group, or one group";
   }
   return {};
 }

@@ -9,7 +9,8 @@
 // Three algorithms share all this. They differ in what a vector holds: "direct" and "dot" have
 // neighbouring result channels of one group as lanes, "grouped" the same channel of neighbouring
 // groups; and in what a term is: of "dot" a pair of neighbouring channels of bfloat16 (src/kernels/
-// dot/dot.h), so that its plan is that of a problem with half the channels of out_backprop.
+// dot/dot.h), so that its plan is that of a problem with half the channels of out_backprop. An odd
+// channel goes with zeros.
 #ifndef DGRAD_ALGORITHMS_DIRECT_DIRECT_PLAN_H_
 #define DGRAD_ALGORITHMS_DIRECT_DIRECT_PLAN_H_
 
@@ -42,7 +43,8 @@ struct ColumnGroup {
 };
 
 struct DirectPlan : AlgorithmPlan {
-  Problem problem;  // channels of out_backprop counted in terms
+  Problem problem;           // channels of out_backprop counted in terms
+  int64_t out_elements = 0;  // those channels
   Isa isa = Isa::kScalar;
   int slots = 1;
 

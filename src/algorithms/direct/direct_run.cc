@@ -189,11 +189,13 @@ class Runner {
   void Convert(const PixelBox& box, Factor* to) const {
     if constexpr (std::is_same_v<Source, Result>) {
       mover_.Convert(source_, box, to, plan_.input_pitch);
-    } else if (p_.layout == Layout::kNhwc) {
-      PairsFromNhwc(p_, source_, box, to, plan_.input_pitch);
     } else {
-      PairsFromNchw(p_, plan_.isa, reinterpret_cast<const Result*>(source_), box, to,
-                    plan_.input_pitch);
+      const auto* const elements = reinterpret_cast<const BFloat16*>(source_);
+      if (p_.layout == Layout::kNhwc) {
+        PairsFromNhwc(p_, plan_.out_elements, elements, box, to, plan_.input_pitch);
+      } else {
+        PairsFromNchw(p_, plan_.out_elements, plan_.isa, elements, box, to, plan_.input_pitch);
+      }
     }
   }
 

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "src/algorithms/direct/direct_plan.h"
+#include "src/base/integer.h"
 #include "src/kernels/convert/convert.h"
 #include "src/kernels/dot/dot.h"
 #include "src/kernels/transpose/transpose.h"
@@ -36,18 +37,21 @@ void PackRun(const DirectPlan& plan, const S* from, int64_t pitch, T* to, int64_
   }
 }
 
-// Pairs of bfloat16 are moved as they are, as integers of their size, which want to be aligned.
-inline void PackRun(const DirectPlan& plan, const kernels::BFloat16Pair* from, int64_t pitch,
-                    kernels::BFloat16Pair* to, int64_t width, int64_t columns, int64_t terms) {
+// Pairs of bfloat16 are moved as they are, as integers of their size, which want to be aligned. Of
+// an odd number of elements the last pair gets a zero.
+inline void PackRun(const DirectPlan& plan, const BFloat16* from, int64_t pitch,
+                    kernels::BFloat16Pair* to, int64_t width, int64_t columns, int64_t elements) {
   static_assert(sizeof(kernels::BFloat16Pair) == sizeof(int32_t));
   const kernels::TransposeKernel<int32_t> transpose = kernels::Transpose<int32_t>(plan.isa);
+  const int64_t terms = CeilDivide(elements, 2);
   constexpr int64_t kLines = 16;
   int32_t lines[kLines * kMaxTerms];
   for (int64_t n = 0; n < columns; n += kLines) {
     const int64_t count = std::min(kLines, columns - n);
     for (int64_t i = 0; i < count; ++i) {
-      std::memcpy(lines + i * kMaxTerms, from + (n + i) * pitch,
-                  static_cast<size_t>(terms) * sizeof(int32_t));
+      int32_t* const line = lines + i * kMaxTerms;
+      line[terms - 1] = 0;
+      std::memcpy(line, from + (n + i) * pitch, static_cast<size_t>(elements) * sizeof(BFloat16));
     }
     transpose(lines, kMaxTerms, reinterpret_cast<int32_t*>(to + n), width, count, terms);
   }
@@ -58,12 +62,19 @@ template <typename S, typename T>
 void PackTap(const DirectPlan& plan, const S* filter, int64_t channel_group, int64_t row_tap,
              const ColumnGroup& columns, int64_t column_tap, Block block, int64_t k0, int64_t terms,
              T* to) {
+  // Terms may be pairs of the filter's elements.
+  constexpr bool kPairs = std::is_same_v<S, kernels::BFloat16Pair>;
+  using Element = std::conditional_t<kPairs, BFloat16, S>;
+  constexpr int64_t kOfTerm = kPairs ? 2 : 1;
   const Problem& p = plan.problem;
   const int64_t channels = p.group_in_channels();
+  const int64_t group_elements = plan.out_elements / p.groups;
+  const int64_t elements = std::min(terms * kOfTerm, group_elements - k0 * kOfTerm);
   const int64_t width = block.count * plan.lanes;
   const auto source = [&](int64_t tap, int64_t channel, int64_t group) {
-    return filter + ((row_tap * p.columns.taps + tap) * channels + channel) * p.out_channels +
-           group * p.group_out_channels() + k0;
+    return reinterpret_cast<const Element*>(filter) +
+           ((row_tap * p.columns.taps + tap) * channels + channel) * plan.out_elements +
+           group * group_elements + k0 * kOfTerm;
   };
   const int64_t tap = columns.phase.tap(column_tap);
   int64_t filled = 0;
@@ -72,8 +83,8 @@ void PackTap(const DirectPlan& plan, const S* filter, int64_t channel_group, int
     const int64_t used = std::min<int64_t>(plan.lanes, p.groups - group);
     if (used < plan.lanes) std::fill(to, to + terms * width, T{});
     for (int64_t v = 0; v < block.count; ++v) {
-      PackRun(plan, source(tap, block.first + v, group), p.group_out_channels(),
-              to + v * plan.lanes, width, used, terms);
+      PackRun(plan, source(tap, block.first + v, group), group_elements, to + v * plan.lanes, width,
+              used, elements);
     }
     return;
   }
@@ -84,8 +95,8 @@ void PackTap(const DirectPlan& plan, const S* filter, int64_t channel_group, int
     const int64_t residue = (first + filled) / channels;
     const int64_t channel = (first + filled) % channels;
     const int64_t count = std::min(used - filled, channels - channel);
-    PackRun(plan, source(tap + residue, channel, channel_group), p.out_channels, to + filled, width,
-            count, terms);
+    PackRun(plan, source(tap + residue, channel, channel_group), plan.out_elements, to + filled,
+            width, count, elements);
     filled += count;
   }
   if (used < width) {
