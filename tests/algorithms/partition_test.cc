@@ -13,6 +13,7 @@
 
 #include "src/algorithms/direct/direct_plan.h"
 #include "src/algorithms/pixels/pixels_plan.h"
+#include "src/algorithms/small_groups/small_groups_plan.h"
 #include "src/algorithms/winograd/winograd_plan.h"
 #include "src/base/integer.h"
 #include "src/plan/registry.h"
@@ -166,6 +167,25 @@ Balance BalanceOf(const Problem& problem, const Algorithm& algorithm) {
     }
   }
   return balance;
+}
+
+// Filters as large as the image leave no rows to cut, and no vector of channels is too few.
+TEST(PartitionTest, SpreadsLargeDepthwiseFilters) {
+  for (const char* text :
+       {"h56w56c128_k31x31_oc128_p15,15,15,15_g128", "h56w56c16_k31x31_oc16_p15,15,15,15_g16",
+        "h14w14c48_k13x13_oc48_p6,6,6,6_g48"}) {
+    PlanContext context;
+    context.isa = UsableIsas()[0];
+    context.threads = 4;
+    context.filter_packed = true;
+    context.workspace_limit = int64_t{192} << 20;
+    Choice choice;
+    ASSERT_TRUE(Choose(Parse(text), context, "small_groups", &choice).ok());
+    const auto* plan = dynamic_cast<const small_groups::SmallGroupsPlan*>(choice.plan.get());
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(plan->slots, 4) << text;
+    EXPECT_GE(plan->row_blocks * plan->channel_blocks, 8) << text;
+  }
 }
 
 TEST(PartitionTest, SpreadsTheSuiteOverManyThreads) {

@@ -163,6 +163,30 @@ TYPED_TEST(GroupRowsTest, EveryTile) {
   }
 }
 
+// Filters of many taps take them block by block, of which some inputs, or all, may be missing.
+TYPED_TEST(GroupRowsTest, ManyTaps) {
+  using S = typename TypeParam::Stored;
+  using T = typename TypeParam::Computed;
+  for (const Isa isa : UsableIsas()) {
+    const auto& family = kernels::GroupRows<S, T>(isa);
+    for (int64_t terms = 1; terms <= std::min(family.lanes, 4); terms *= 4) {
+      for (int tile = 0; tile < family.tiles; ++tile) {
+        const int64_t pixels = family.tile_pixels[tile] + 1;
+        for (const int64_t taps : {8, 9, 10, 11, 13, 16, 21, 31}) {
+          const int64_t inputs = pixels + taps - 1;
+          for (int64_t missing = 0; missing < taps; missing += missing < 6 ? 1 : 4) {
+            const int64_t end = std::max(inputs - missing / 2, missing + 1);
+            const int64_t row_taps = sizeof(S) == 2 ? 1 : 2;
+            Check<S, T>(isa, terms, pixels, taps, row_taps, tile, missing, end, 0);
+            Check<S, T>(isa, terms, pixels, taps, row_taps, tile, 0, inputs - missing, terms);
+            if (::testing::Test::HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(GroupRowsTest, LongSums) {
   using S = typename TypeParam::Stored;
   using T = typename TypeParam::Computed;

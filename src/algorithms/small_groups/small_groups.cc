@@ -118,9 +118,14 @@ Status ChooseBlocking(const PlanContext& context, SmallGroupsPlan* plan) {
   constexpr double kTaskWork = 1e8;  // multiply-adds: a cancelled run ends within milliseconds
   constexpr double kLeastTaskWork = 1e5;
   const Problem& p = plan->problem;
-  const int64_t l2 = GetCacheSizes().l2;
+  const CacheSizes& caches = GetCacheSizes();
+  const int64_t l2 = caches.l2;
   const int64_t units = plan->channel_units();
   plan->call_vectors = plan->converts || plan->terms > 1 ? 1 : plan->vectors;
+  while (plan->call_vectors > 1 &&
+         plan->call_vectors * plan->vector_size() * plan->compute_size > caches.l1d) {
+    plan->call_vectors = CeilDivide(plan->call_vectors, 2);
+  }
   if (plan->converts) plan->channel_blocks = CeilDivide(units, plan->call_vectors);
   const auto block_rows = [&] { return CeilDivide(p.rows.in, plan->row_blocks); };
   const auto pixel_bytes = [&] {
@@ -149,6 +154,10 @@ Status ChooseBlocking(const PlanContext& context, SmallGroupsPlan* plan) {
       plan->channel_blocks *= 2;
     } else if (block_rows() > 2 * halo) {
       plan->row_blocks *= 2;
+    } else if (plan->call_vectors > 1) {
+      plan->call_vectors = CeilDivide(plan->call_vectors, 2);
+    } else if (!plan->converts && block_rows() > 1) {
+      plan->row_blocks *= 2;  // large filters: reading a row twice is little beside its work
     } else {
       break;
     }
@@ -272,6 +281,10 @@ void PackVector(const SmallGroupsPlan& plan, const S* filter, int64_t vector, T*
               (rows.tap(i) * p.columns.taps + columns.tap(j)) * plan.terms * p.out_channels +
               channel;
           T* const from_right = to + (columns.taps - 1 - j) * plan.lanes;  // inputs rise, taps fall
+          if (plan.terms == 1) {
+            for (int64_t lane = 0; lane < plan.lanes; ++lane) from_right[lane] = Number(tap[lane]);
+            continue;
+          }
           for (int64_t c = 0; c < plan.terms; ++c) {
             for (int64_t group = 0; group < groups; ++group) {
               const int64_t lane = group * plan.terms + c;

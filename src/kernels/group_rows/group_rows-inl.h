@@ -30,11 +30,14 @@ constexpr int kRowTilePixels[] = {1, 2, 4, 8};
 constexpr int kRowTilePixels[] = {1, 4};
 #endif
 constexpr int kRowTiles = static_cast<int>(std::size(kRowTilePixels));
-// Filters of more taps, and integers, take a loop over the taps.
+// Filters of more taps take them block by block; so do integers.
 template <typename T>
 constexpr int kMostUnrolledTaps = std::is_same_v<T, float>    ? 5
                                   : std::is_same_v<T, double> ? 3
                                                               : 0;
+// Most taps of a block. More than three at once are usual for depthwise filters only.
+template <typename T, bool kGroups>
+constexpr int kBlockTaps = std::is_same_v<T, float> && !kGroups ? 5 : 3;
 
 // Highway 1.0.3 converts float16 exactly only where the CPU has an instruction for it, and
 // truncates to bfloat16 everywhere.
@@ -112,72 +115,101 @@ struct TermPicker {
   hn::Vec<DI> first;
 };
 
-// True for the inputs of a tile that exist. Every pixel meets one, so only the outermost `taps - 1`
-// on either side may be missing, and with a constant `i` the compiler drops the other questions.
-template <int kPixels>
+// Which inputs of a tile may be missing. Every pixel meets one, so without blocks of taps only the
+// outermost `taps - 1` on either side may be.
+enum class Missing { kNone, kOutermost, kAny };
+
+// With a constant `i` the compiler drops what need not be asked.
+template <int kPixels, Missing kMissing>
 HWY_INLINE bool InputExists(int64_t i, int64_t taps, int64_t begin, int64_t end) {
-  return !(i < taps - 1 && i < begin) && !(i >= kPixels && i >= end);
+  if (kMissing == Missing::kNone) return true;
+  const bool all = kMissing == Missing::kAny;
+  return !((all || i < taps - 1) && i < begin) && !((all || i >= kPixels) && i >= end);
 }
 
-// Adds one row tap's products to the sums of a tile; inputs [begin, end) exist. kTaps 0: any
-// number.
-template <class D, typename S, int kPixels, int kTaps, bool kGroups>
-HWY_INLINE void AddRowTap(D d, const S* HWY_RESTRICT a, int64_t step, int64_t begin, int64_t end,
-                          int64_t taps, int64_t terms, const hn::TFromD<D>* HWY_RESTRICT b,
-                          hn::Vec<D> (&sum)[kPixels]) {
+// Adds the products of kTaps column taps of one row tap to the sums of a tile; inputs [begin, end)
+// exist. Terms of the filter are b_term apart.
+template <class D, typename S, int kPixels, int kTaps, bool kGroups, Missing kMissing>
+HWY_INLINE void AddTaps(D d, const S* HWY_RESTRICT a, int64_t step, int64_t begin, int64_t end,
+                        int64_t terms, const hn::TFromD<D>* HWY_RESTRICT b, int64_t b_term,
+                        hn::Vec<D> (&sum)[kPixels]) {
   using T = hn::TFromD<D>;
   using V = hn::Vec<D>;
   constexpr int64_t kLanes = hn::MaxLanes(D());
-  if constexpr (kTaps > 0) {
-    constexpr int kInputs = kPixels + kTaps - 1;
-    // Groups read their inputs once for each term: from neighbouring aligned lines, converted.
-    HWY_ALIGN T lines[kGroups ? kInputs * kLanes : 1];
-    if constexpr (kGroups) {
+  constexpr int kInputs = kPixels + kTaps - 1;
+  // Groups read their inputs once for each term: from neighbouring aligned lines, converted.
+  HWY_ALIGN T lines[kGroups ? kInputs * kLanes : 1];
+  if constexpr (kGroups) {
 #pragma GCC unroll 32
-      for (int i = 0; i < kInputs; ++i) {
-        if (!InputExists<kPixels>(i, kTaps, begin, end)) continue;
-        hn::Store(LoadWide(d, a + i * step), d, lines + i * kLanes);
-      }
+    for (int i = 0; i < kInputs; ++i) {
+      if (!InputExists<kPixels, kMissing>(i, kTaps, begin, end)) continue;
+      hn::Store(LoadWide(d, a + i * step), d, lines + i * kLanes);
     }
-    const TermPicker<D> picker(terms);
-    for (int64_t term = 0; term < (kGroups ? terms : 1); ++term) {
-      V filter[kTaps];
+  }
+  const TermPicker<D> picker(terms);
+  for (int64_t term = 0; term < (kGroups ? terms : 1); ++term) {
+    V filter[kTaps];
 #pragma GCC unroll 8
-      for (int k = 0; k < kTaps; ++k) filter[k] = hn::LoadU(d, b + k * kLanes);
-      const auto indices = picker.Indices(d, term);
+    for (int k = 0; k < kTaps; ++k) filter[k] = hn::LoadU(d, b + k * kLanes);
+    const auto indices = picker.Indices(d, term);
 #pragma GCC unroll 32
-      for (int i = 0; i < kInputs; ++i) {
-        if (!InputExists<kPixels>(i, kTaps, begin, end)) continue;
-        V input;
-        if constexpr (kGroups) {
-          input = hn::TableLookupLanes(hn::Load(d, lines + i * kLanes), indices);
-        } else {
-          input = LoadWide(d, a + i * step);
-        }
+    for (int i = 0; i < kInputs; ++i) {
+      if (!InputExists<kPixels, kMissing>(i, kTaps, begin, end)) continue;
+      V input;
+      if constexpr (kGroups) {
+        input = hn::TableLookupLanes(hn::Load(d, lines + i * kLanes), indices);
+      } else {
+        input = LoadWide(d, a + i * step);
+      }
 #pragma GCC unroll 8
-        for (int k = 0; k < kTaps; ++k) {
-          if (i - k >= 0 && i - k < kPixels) {
-            sum[i - k] = MultiplyAdd(d, input, filter[k], sum[i - k]);
-          }
-        }
-      }
-      b += kTaps * kLanes;
-    }
-  } else {
-    const TermPicker<D> picker(terms);
-    for (int64_t term = 0; term < (kGroups ? terms : 1); ++term) {
-      const auto indices = picker.Indices(d, term);
-      for (int64_t k = 0; k < taps; ++k, b += kLanes) {
-        const V filter = hn::LoadU(d, b);
-#pragma GCC unroll 16
-        for (int p = 0; p < kPixels; ++p) {
-          if (p + k < begin || p + k >= end) continue;
-          V input = LoadWide(d, a + (p + k) * step);
-          if constexpr (kGroups) input = hn::TableLookupLanes(input, indices);
-          sum[p] = MultiplyAdd(d, input, filter, sum[p]);
+      for (int k = 0; k < kTaps; ++k) {
+        if (i - k >= 0 && i - k < kPixels) {
+          sum[i - k] = MultiplyAdd(d, input, filter[k], sum[i - k]);
         }
       }
     }
+    b += b_term;
+  }
+}
+
+// The same for a block whose number of taps is a variable: kTaps or fewer.
+template <class D, typename S, int kPixels, int kTaps, bool kGroups>
+HWY_INLINE void AddTapBlock(D d, const S* HWY_RESTRICT a, int64_t step, int64_t begin, int64_t end,
+                            int64_t taps, int64_t terms, const hn::TFromD<D>* HWY_RESTRICT b,
+                            int64_t b_term, hn::Vec<D> (&sum)[kPixels]) {
+  if (taps == kTaps) {
+    constexpr int64_t kInputs = kPixels + kTaps - 1;
+    if (HWY_LIKELY(begin <= 0 && end >= kInputs)) {
+      AddTaps<D, S, kPixels, kTaps, kGroups, Missing::kNone>(d, a, step, begin, end, terms, b,
+                                                             b_term, sum);
+    } else if (begin < kInputs && end > 0) {
+      AddTaps<D, S, kPixels, kTaps, kGroups, Missing::kAny>(d, a, step, begin, end, terms, b,
+                                                            b_term, sum);
+    }
+  } else if constexpr (kTaps > 1) {
+    AddTapBlock<D, S, kPixels, kTaps - 1, kGroups>(d, a, step, begin, end, taps, terms, b, b_term,
+                                                   sum);
+  }
+}
+
+// The same for any number of taps, in blocks of nearly equal size.
+template <class D, typename S, int kPixels, bool kGroups>
+HWY_INLINE void AddTapBlocks(D d, const S* HWY_RESTRICT a, int64_t step, int64_t begin, int64_t end,
+                             int64_t taps, int64_t terms, const hn::TFromD<D>* HWY_RESTRICT b,
+                             hn::Vec<D> (&sum)[kPixels]) {
+  constexpr int64_t kLanes = hn::MaxLanes(D());
+  constexpr int kBlock = kBlockTaps<hn::TFromD<D>, kGroups>;
+  const int64_t b_term = taps * kLanes;
+  int64_t left = taps;
+  for (int64_t blocks = (taps + kBlock - 1) / kBlock; blocks > 0; --blocks) {
+    const int64_t size = left / blocks;
+    AddTapBlock<D, S, kPixels, kBlock, kGroups>(d, a, step, begin, end, size, terms, b, b_term,
+                                                sum);
+    a += size * step;
+    b += size * kLanes;
+    begin -= size;
+    end -= size;
+    left -= size;
   }
 }
 
@@ -227,8 +259,13 @@ void RunRowPart(const GroupRowCall<S, hn::TFromD<D>>& call, const GroupRowPart& 
       const bool continued = r > 0;
       const int64_t stop = std::min(row_taps, r + flush_rows);
       for (; r < stop; ++r) {
-        AddRowTap<D, S, kPixels, kTaps, kGroups>(d, row, in_step, begin, end, taps, terms, filter,
-                                                 sum);
+        if constexpr (kTaps > 0) {
+          AddTaps<D, S, kPixels, kTaps, kGroups, Missing::kOutermost>(
+              d, row, in_step, begin, end, terms, filter, kTaps * kLanes, sum);
+        } else {
+          AddTapBlocks<D, S, kPixels, kGroups>(d, row, in_step, begin, end, taps, terms, filter,
+                                               sum);
+        }
         row += a_row_tap;
         filter += b_row_tap;
       }

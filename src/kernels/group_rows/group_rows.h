@@ -49,8 +49,8 @@ struct GroupRowCall {
 inline constexpr int kGroupRowTiles = 5;
 inline constexpr int kGroupRowMostTerms = 256;  // of a row tap: terms * taps of a part
 
-// Order of summation of an element: row taps, terms, column taps by rising input; partial sums of
-// whole row taps, at most 256 terms.
+// Order of summation of an element: row taps, blocks of column taps where these are many, terms,
+// column taps by rising input; partial sums of whole row taps, at most 256 terms.
 template <typename S, typename T>
 struct GroupRowFamily {
   int lanes;
