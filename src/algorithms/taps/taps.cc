@@ -269,6 +269,18 @@ void Pack(const TapsPlan& plan, const S* filter, T* to) {
 
 }  // namespace
 
+void TapsPlan::RowsOf(int64_t block, int64_t* begin, int64_t* end) const {
+  const Axis& rows = problem.rows;
+  const int64_t first = rows.pad_before / rows.stride;
+  const int64_t units = (rows.pad_before + rows.in - 1) / rows.stride + 1 - first;
+  const auto at = [&](int64_t index) {
+    const int64_t unit = first + PartBegin(units, row_blocks, index);
+    return std::clamp<int64_t>(unit * rows.stride - rows.pad_before, 0, rows.in);
+  };
+  *begin = at(block);
+  *end = block + 1 == row_blocks ? rows.in : at(block + 1);
+}
+
 void TapsPlan::TapsWithin(int64_t row, int64_t begin, int64_t end, int64_t* first,
                           int64_t* last) const {
   const Axis& rows = problem.rows;

@@ -38,7 +38,7 @@ class LinesRunner {
       region.groups.begin += plan_.first_group;
       region.groups.end += plan_.first_group;
       task /= plan_.group_blocks;
-      region.rows = Part(p_.rows.in, plan_.row_blocks, task % plan_.row_blocks);
+      plan_.RowsOf(task % plan_.row_blocks, &region.rows.begin, &region.rows.end);
       region.image = task / plan_.row_blocks;
       region.columns.begin = std::max<int64_t>(0, region.groups.begin - (plan_.overlap - 1));
       region.columns.end = std::min(p_.columns.out, region.groups.end);

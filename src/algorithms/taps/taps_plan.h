@@ -91,6 +91,9 @@ struct TapsPlan : AlgorithmPlan {
   // Elements from one channel of a converted or turned row of out_backprop to the next.
   int64_t source_pitch() const { return ((block_columns() + lanes - 1) / lanes | 1) * lanes; }
 
+  // Rows of in_backprop in a block; cuts lie between groups of rows, so that few rows of
+  // out_backprop are read on both sides.
+  void RowsOf(int64_t block, int64_t* begin, int64_t* end) const;
   // The range of row taps by which `row` of out_backprop falls into rows [begin, end).
   void TapsWithin(int64_t row, int64_t begin, int64_t end, int64_t* first, int64_t* last) const;
 };

@@ -41,7 +41,7 @@ class Runner {
       task /= plan_.group_blocks;
       const int64_t row_block = task % plan_.row_blocks;
       region.image = task / plan_.row_blocks;
-      region.rows = Part(p_.rows.in, plan_.row_blocks, row_block);
+      plan_.RowsOf(row_block, &region.rows.begin, &region.rows.end);
       region.groups = Part(plan_.groups, plan_.group_blocks, group_block);
       region.groups.begin += plan_.first_group;
       region.groups.end += plan_.first_group;
@@ -145,8 +145,12 @@ class Runner {
       call.a = a + hot.begin * call.a_row;
       for (int64_t b = 0; b < BlockCount(plan_.vectors); ++b) {
         const Block block = BlockAt(plan_.vectors, b);
-        if (!Meets(block, taps)) continue;
-        MultiplyBlock(call, block, hot.end - hot.begin);
+        const Block met = Meeting(block, taps);
+        if (met.count == 0) continue;
+        call.b = packed_ + block.first * plan_.lanes * p_.out_channels +
+                 (met.first - block.first) * plan_.lanes;
+        call.b_term = block.count * plan_.lanes;
+        MultiplyBlock(call, met, hot.end - hot.begin);
       }
     }
   }
@@ -156,21 +160,28 @@ class Runner {
     return std::max<int64_t>(kHotBytes / (p_.out_channels * size), kernels::kTapsMaxRows);
   }
 
-  // False when no column of the block belongs to one of these row taps.
-  bool Meets(const Block& block, const Range& taps) const {
-    const int64_t first = block.first * plan_.lanes;
-    const int64_t last = first + block.count * plan_.lanes - 1;
-    const int64_t plane = first / plan_.plane_columns;
-    if (last / plan_.plane_columns != plane) return true;
+  // The vectors of a block with columns of these row taps; none if count is 0.
+  Block Meeting(const Block& block, const Range& taps) const {
     const int64_t per_tap = p_.columns.taps * plan_.inner;
-    return (first - plane * plan_.plane_columns) / per_tap < taps.end &&
-           (last - plane * plan_.plane_columns) / per_tap >= taps.begin;
+    const auto meets = [&](int64_t vector) {
+      const int64_t first = vector * plan_.lanes;
+      const int64_t last = first + plan_.lanes - 1;
+      const int64_t plane = first / plan_.plane_columns;
+      if (last / plan_.plane_columns != plane) return true;
+      return (first - plane * plan_.plane_columns) / per_tap < taps.end &&
+             (last - plane * plan_.plane_columns) / per_tap >= taps.begin;
+    };
+    Block part = block;
+    while (part.count > 0 && !meets(part.first + part.count - 1)) --part.count;
+    while (part.count > 0 && !meets(part.first)) {
+      ++part.first;
+      --part.count;
+    }
+    return part;
   }
 
   void MultiplyBlock(const kernels::TapsProductCall<T>& given, const Block& block, int64_t count) {
     kernels::TapsProductCall<T> call = given;
-    const int64_t width = block.count * plan_.lanes;
-    call.b_term = width;
     const int64_t tiles = CeilDivide(count, kernels_.max_rows[block.count]);
     for (int64_t t = 0; t < tiles; ++t) {
       const Range rows = Part(count, tiles, t);
@@ -180,7 +191,7 @@ class Runner {
       for (int64_t chunk = 0; chunk < plan_.chunks; ++chunk) {
         const Range terms = Part(p_.out_channels, plan_.chunks, chunk);
         call.a = given.a + rows.begin * call.a_row + terms.begin * call.a_term;
-        call.b = packed_ + block.first * plan_.lanes * p_.out_channels + terms.begin * width;
+        call.b = given.b + terms.begin * call.b_term;
         call.terms = terms.end - terms.begin;
         // The next tile's share of out_backprop; in planes, too many for hardware to follow, what
         // some tiles later read.
