@@ -88,9 +88,13 @@ TYPED_TEST(TapsKernelsTest, Dots) {
         for (const int64_t a_row : {terms, terms + 3}) {
           // Nothing behind the last row's last term is read: it would fail under a sanitizer.
           const std::vector<T> a = Small<T>(4, (rows - 1) * a_row + terms);
-          std::vector<T> b = Small<T>(5, kernels::kTapsDots * pitch);
+          const std::vector<T> values = Small<T>(5, kernels::kTapsDots * pitch);
+          std::vector<T> b(values.size(), T{0});
           for (int64_t c = 0; c < kernels::kTapsDots; ++c) {
-            for (int64_t k = terms; k < pitch; ++k) b[static_cast<size_t>(c * pitch + k)] = T{0};
+            for (int64_t k = 0; k < terms; ++k) {
+              b[static_cast<size_t>(kernels::TapsDotsAt(family.lanes, k, c))] =
+                  values[static_cast<size_t>(c * pitch + k)];
+            }
           }
           const int64_t written =
               (rows + family.dot_rows - 1) / family.dot_rows * family.dot_rows * kernels::kTapsDots;
@@ -108,7 +112,7 @@ TYPED_TEST(TapsKernelsTest, Dots) {
             T want{0};
             for (int64_t k = 0; k < terms; ++k) {
               want += a[static_cast<size_t>(i / kernels::kTapsDots * a_row + k)] *
-                      b[static_cast<size_t>(i % kernels::kTapsDots * pitch + k)];
+                      values[static_cast<size_t>(i % kernels::kTapsDots * pitch + k)];
             }
             ASSERT_EQ(out[static_cast<size_t>(i)], want)
                 << Name(isa) << " terms " << terms << ", rows " << rows << ", element " << i;
@@ -120,43 +124,70 @@ TYPED_TEST(TapsKernelsTest, Dots) {
   }
 }
 
+// Sums of kSources sources, of which `whole` count for whole groups.
+template <typename T>
+void CheckSum(Isa isa, int64_t width, int64_t pitch, int64_t groups, int64_t whole, int64_t rest) {
+  constexpr int64_t kSources = 3;
+  const auto& family = kernels::Taps<T>(isa);
+  const int64_t size = (groups - 1) * pitch + width + kernels::kTapsSlack;
+  const std::vector<T> data = Small<T>(3, kSources * size);
+  std::vector<std::vector<T>> rows;  // apart, so that a sanitizer sees what is read behind them
+  const T* source[kSources];
+  for (int64_t s = 0; s < kSources; ++s) {
+    rows.emplace_back(data.begin() + s * size, data.begin() + (s + 1) * size);
+  }
+  for (int64_t s = 0; s < kSources; ++s) source[s] = rows[static_cast<size_t>(s)].data();
+  std::vector<T> out(static_cast<size_t>(groups * width + kernels::kTapsSlack + 1), T{9});
+  kernels::TapsSumCall<T> call;
+  call.source = source;
+  call.sources = kSources;
+  call.whole = whole;
+  call.width = width;
+  call.rest = rest;
+  call.groups = groups;
+  call.source_step = pitch;
+  call.out = out.data();
+  family.sum(call);
+  for (int64_t i = 0; i < groups * width; ++i) {
+    T want{0};
+    for (int64_t s = 0; s < kSources; ++s) {
+      if (s < whole || i % width < rest) want += source[s][i / width * pitch + i % width];
+    }
+    ASSERT_EQ(out[static_cast<size_t>(i)], want)
+        << Name(isa) << " width " << width << ", pitch " << pitch << ", rest " << rest
+        << ", groups " << groups << ", whole " << whole << ", element " << i;
+  }
+  ASSERT_EQ(out.back(), T{9});
+}
+
 TYPED_TEST(TapsKernelsTest, Sum) {
   using T = TypeParam;
-  constexpr int64_t kSources = 3;
   for (const Isa isa : UsableIsas()) {
     const auto& family = kernels::Taps<T>(isa);
     for (int64_t width = 1; width <= 3 * family.lanes + 1; ++width) {
-      const int64_t pitch = width + 7;
       for (int64_t groups = 1; groups <= 9; ++groups) {
-        for (int64_t whole = 0; whole <= kSources; ++whole) {
+        for (int64_t whole = 0; whole <= 3; ++whole) {
           for (int64_t rest = 1; rest <= width; ++rest) {
-            const int64_t size = groups * pitch + kernels::kTapsSlack;
-            const std::vector<T> data = Small<T>(3, kSources * size);
-            const T* source[kSources];
-            for (int64_t s = 0; s < kSources; ++s) source[s] = data.data() + s * size;
-            std::vector<T> out(static_cast<size_t>(groups * width + kernels::kTapsSlack + 1), T{9});
-            kernels::TapsSumCall<T> call;
-            call.source = source;
-            call.sources = kSources;
-            call.whole = whole;
-            call.width = width;
-            call.rest = rest;
-            call.groups = groups;
-            call.source_step = pitch;
-            call.out = out.data();
-            family.sum(call);
-            for (int64_t i = 0; i < groups * width; ++i) {
-              T want{0};
-              for (int64_t s = 0; s < kSources; ++s) {
-                if (s < whole || i % width < rest) {
-                  want += source[s][i / width * pitch + i % width];
-                }
-              }
-              ASSERT_EQ(out[static_cast<size_t>(i)], want)
-                  << Name(isa) << " width " << width << ", rest " << rest << ", groups " << groups
-                  << ", whole " << whole << ", element " << i;
-            }
-            ASSERT_EQ(out.back(), T{9});
+            CheckSum<T>(isa, width, width + 7, groups, whole, rest);
+            if (::testing::Test::HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Groups next to each other, several of which lie in two vectors.
+TYPED_TEST(TapsKernelsTest, SumOfCloseGroups) {
+  using T = TypeParam;
+  for (const Isa isa : UsableIsas()) {
+    const int64_t lanes = kernels::Taps<T>(isa).lanes;
+    for (int64_t width = 1; width <= lanes; ++width) {
+      for (int64_t pitch = width; pitch <= width + 9; ++pitch) {
+        for (int64_t groups = 1; groups <= 2 * lanes + 3; ++groups) {
+          for (const int64_t whole : {2, 3}) {
+            CheckSum<T>(isa, width, pitch, groups, whole, 1);
+            if (::testing::Test::HasFatalFailure()) return;
           }
         }
       }

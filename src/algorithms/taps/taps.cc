@@ -144,11 +144,12 @@ double Predict(const TapsPlan& plan, bool filter_packed) {
   const double efficiency = plan.lanes == 1 ? 0.5 : 0.92;  // every term is loaded for itself
   // Dots: the sums of lanes count too.
   const double dots = static_cast<double>(kernels::kTapsDots) *
-                      (static_cast<double>(CeilDivide(p.out_channels, plan.lanes)) + 3);
+                      (static_cast<double>(CeilDivide(p.out_channels, plan.lanes)) + 1);
   const double product =
       plan.dots ? dots : vectors * (static_cast<double>(p.out_channels) / efficiency + 4);
-  // Narrow vectors rarely cross cache lines.
-  const double sums = sources * (2 * plan.width <= plan.lanes ? 0.7 : 1.1);
+  // Several groups of dots lie in a vector; narrow vectors rarely cross cache lines.
+  const bool close = plan.dots && plan.lanes >= 8 && 4 * plan.width <= plan.lanes;
+  const double sums = sources * (close ? 0.3 : 2 * plan.width <= plan.lanes ? 0.7 : 1.1);
   const double planes = p.layout == Layout::kNchw ? 0.2 * static_cast<double>(p.out_channels) : 0;
   const double converted = plan.converts ? static_cast<double>(p.out_channels) / 8 : 0;
   // Columns at the seams of blocks are multiplied twice. Rows are too, but their blocks hang on the
@@ -159,7 +160,7 @@ double Predict(const TapsPlan& plan, bool filter_packed) {
   const int64_t packed = filter_packed ? 0 : plan.packed_filter_bytes / plan.compute_size;
   const auto packing = static_cast<double>(packed);
   // Each group is written once, each run of groups and each row has its set-up.
-  const double written = 1.5 * rows * static_cast<double>(parts * plan.groups) +
+  const double written = (close ? 0.3 : 1.5) * rows * static_cast<double>(parts * plan.groups) +
                          (plan.converts ? 1 : 0.5) * static_cast<double>(p.in_backprop_elements());
   const double runs = rows * static_cast<double>(plan.group_blocks) *
                       (100 + static_cast<double>((10 + 4 * p.rows.taps) * plan.overlap));
@@ -200,7 +201,7 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   plan->ring = ReadRows(problem.rows, 1);
   plan->dots = plan->dot_rows > 0 && nhwc && plan->plane_columns <= kernels::kTapsDots &&
                problem.out_channels >= plan->lanes &&
-               problem.out_channels <= kMaxTerms * plan->lanes;
+               problem.out_channels <= kMaxTerms / 2 * plan->lanes;  // a lane sums two of them
   plan->lines = PrefersLines(*plan);
   const int64_t terms =
       plan->dots ? RoundUp(problem.out_channels, plan->lanes) : problem.out_channels;
@@ -224,12 +225,13 @@ void Pack(const TapsPlan& plan, const S* filter, T* to) {
   const Problem& p = plan.problem;
   const int64_t taps = p.rows.taps * p.columns.taps;
   const int64_t columns = plan.planes * plan.plane_columns;
-  if (plan.dots) {  // [column][term]
-    const int64_t pitch = RoundUp(p.out_channels, plan.lanes);
-    std::fill(to, to + kernels::kTapsDots * pitch, T{});
+  if (plan.dots) {
+    std::fill(to, to + kernels::kTapsDots * RoundUp(p.out_channels, plan.lanes), T{});
     for (int64_t i = 0; i < columns; ++i) {
       const S* const from = filter + i * p.out_channels;
-      for (int64_t k = 0; k < p.out_channels; ++k) to[i * pitch + k] = Number(from[k]);
+      for (int64_t k = 0; k < p.out_channels; ++k) {
+        to[kernels::TapsDotsAt(plan.lanes, k, i)] = Number(from[k]);
+      }
     }
     return;
   }

@@ -18,18 +18,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || \
     HWY_TARGET == HWY_NEON
-// The sums of the lanes of 4 vectors (2 of 64 bits) within each 128-bit block, side by side.
+// Neighbouring lanes exchanged.
 template <class D, class V>
-HWY_INLINE V SumWithinBlocks(D d, const V* v) {
+HWY_INLINE V SwapNeighbours(D, V v) {
   if constexpr (sizeof(hn::TFromD<D>) == 8) {
-    return hn::Add(hn::InterleaveLower(d, v[0], v[1]), hn::InterleaveUpper(d, v[0], v[1]));
+    return hn::Shuffle01(v);
   } else {
-    const hn::RepartitionToWide<D> wide;
-    const V ab = hn::Add(hn::InterleaveLower(d, v[0], v[1]), hn::InterleaveUpper(d, v[0], v[1]));
-    const V ce = hn::Add(hn::InterleaveLower(d, v[2], v[3]), hn::InterleaveUpper(d, v[2], v[3]));
-    const auto low = hn::InterleaveLower(wide, hn::BitCast(wide, ab), hn::BitCast(wide, ce));
-    const auto high = hn::InterleaveUpper(wide, hn::BitCast(wide, ab), hn::BitCast(wide, ce));
-    return hn::Add(hn::BitCast(d, low), hn::BitCast(d, high));
+    return hn::Shuffle2301(v);
   }
 }
 
@@ -39,25 +34,38 @@ HWY_INLINE V SumNeighbourBlocks(D d, V x, V y) {
   return hn::Add(hn::OddEvenBlocks(y, x), hn::SwapAdjacentBlocks(hn::OddEvenBlocks(x, y)));
 }
 
-// The sums of the lanes of as many vectors as a vector has lanes, side by side.
+// The sums of the 128-bit blocks of as many vectors as a vector has blocks, side by side.
 template <class D, class V>
-HWY_INLINE V SumLanes(D d, const V* v) {
-  constexpr size_t kBlock = 16 / sizeof(hn::TFromD<D>);
-  constexpr size_t kBlocks = hn::MaxLanes(D()) / kBlock;
-  const V first = SumWithinBlocks(d, v);
+HWY_INLINE V SumBlocks(D d, const V* v) {
+  constexpr size_t kBlocks = hn::MaxLanes(D()) * sizeof(hn::TFromD<D>) / 16;
   if constexpr (kBlocks == 1) {
-    return first;
+    return v[0];
   } else if constexpr (kBlocks == 2) {
-    return SumNeighbourBlocks(d, first, SumWithinBlocks(d, v + kBlock));
+    return SumNeighbourBlocks(d, v[0], v[1]);
   } else {
-    const V second = SumWithinBlocks(d, v + kBlock);
-    const V third = SumWithinBlocks(d, v + 2 * kBlock);
-    const V fourth = SumWithinBlocks(d, v + 3 * kBlock);
     const V even =
-        hn::Add(hn::ConcatLowerLower(d, third, first), hn::ConcatUpperUpper(d, third, first));
-    const V odd =
-        hn::Add(hn::ConcatLowerLower(d, fourth, second), hn::ConcatUpperUpper(d, fourth, second));
+        hn::Add(hn::ConcatLowerLower(d, v[2], v[0]), hn::ConcatUpperUpper(d, v[2], v[0]));
+    const V odd = hn::Add(hn::ConcatLowerLower(d, v[3], v[1]), hn::ConcatUpperUpper(d, v[3], v[1]));
     return SumNeighbourBlocks(d, even, odd);
+  }
+}
+
+// The sums of kRows rows, whose lanes are columns 0, 1, 0, 1, ... and 2, 3, 2, 3, ...
+template <class D, class V, int64_t kRows>
+HWY_INLINE V SumDots(D d, const V (&sum)[kRows][2]) {
+  if constexpr (sizeof(hn::TFromD<D>) == 8) {
+    return SumBlocks(d, &sum[0][0]);
+  } else {
+    const hn::RepartitionToWide<D> wide;
+    V rows[kRows];  // columns 0, 1, 2, 3, ...
+#pragma GCC unroll 4
+    for (int64_t r = 0; r < kRows; ++r) {
+      const auto low = hn::BitCast(wide, sum[r][0]);
+      const auto high = hn::BitCast(wide, sum[r][1]);
+      rows[r] = hn::Add(hn::BitCast(d, hn::InterleaveLower(wide, low, high)),
+                        hn::BitCast(d, hn::InterleaveUpper(wide, low, high)));
+    }
+    return SumBlocks(d, rows);
   }
 }
 
@@ -70,28 +78,27 @@ void TapsDotsOf(const TapsDotsCall<hn::TFromD<D>>& call) {
   constexpr int64_t kRows = kLanes / kTapsDots;
   const int64_t whole = call.terms / kLanes * kLanes;
   const int64_t rest = call.terms - whole;
-  const int64_t b_column = whole + (rest > 0 ? kLanes : 0);
   for (int64_t first = 0; first < call.rows; first += kRows) {
-    V sum[kLanes];
-#pragma GCC unroll 16
-    for (int64_t i = 0; i < kLanes; ++i) sum[i] = hn::Zero(d);
+    V sum[kRows][2];
+#pragma GCC unroll 4
+    for (int64_t r = 0; r < kRows; ++r) sum[r][0] = sum[r][1] = hn::Zero(d);
     const T* rows[kRows];  // rows beyond the last one repeat it
     for (int64_t r = 0; r < kRows; ++r) {
       rows[r] = call.a + std::min(first + r, call.rows - 1) * call.a_row;
     }
     const auto add = [&](int64_t k, auto load) HWY_ATTR {
-      V a[kRows];
+      const T* const b = call.b + k * kTapsDots;
+      const V straight[2] = {hn::LoadU(d, b), hn::LoadU(d, b + 2 * kLanes)};
+      const V swapped[2] = {hn::LoadU(d, b + kLanes), hn::LoadU(d, b + 3 * kLanes)};
 #pragma GCC unroll 4
       for (int64_t r = 0; r < kRows; ++r) {
-        a[r] = load(rows[r] + k);
+        const V a = load(rows[r] + k);
         __builtin_prefetch(rows[r] + k + call.ahead, 0, 2);
-      }
-#pragma GCC unroll 4
-      for (int64_t c = 0; c < kTapsDots; ++c) {
-        const V b = hn::LoadU(d, call.b + c * b_column + k);
-#pragma GCC unroll 4
-        for (int64_t r = 0; r < kRows; ++r) {
-          sum[r * kTapsDots + c] = MultiplyAdd(d, a[r], b, sum[r * kTapsDots + c]);
+        const V swap = SwapNeighbours(d, a);
+#pragma GCC unroll 2
+        for (int64_t p = 0; p < 2; ++p) {
+          sum[r][p] = MultiplyAdd(d, a, straight[p], sum[r][p]);
+          sum[r][p] = MultiplyAdd(d, swap, swapped[p], sum[r][p]);
         }
       }
     };
@@ -101,7 +108,7 @@ void TapsDotsOf(const TapsDotsCall<hn::TFromD<D>>& call) {
     if (rest > 0) {
       add(whole, [&](const T* from) HWY_ATTR { return LoadPartial(d, from, rest); });
     }
-    hn::StoreU(SumLanes(d, sum), d, call.out + first * kTapsDots);
+    hn::StoreU(SumDots<D, V, kRows>(d, sum), d, call.out + first * kTapsDots);
   }
 }
 

@@ -96,14 +96,56 @@ HWY_INLINE void SumGroups(D d, const TapsSumCall<hn::TFromD<D>>& call, int64_t f
   for (int i = 0; i < kGroups; ++i) hn::StoreU(sum[i], d, out + i * call.width);
 }
 
-// The last part of the width comes first, since it spills into the first part of the next group.
+// The groups from `begin` on. The last part of the width comes first, since it spills into the
+// first part of the next group.
 template <class D>
-void TapsSumOf(D d, const TapsSumCall<hn::TFromD<D>>& call) {
+void TapsSumOf(D d, const TapsSumCall<hn::TFromD<D>>& call, int64_t begin) {
   constexpr int64_t kLanes = hn::MaxLanes(D());
   for (int64_t first = (call.width - 1) / kLanes * kLanes; first >= 0; first -= kLanes) {
-    int64_t g = 0;
+    int64_t g = begin;
     for (; g + 4 <= call.groups; g += 4) SumGroups<4>(d, call, first, g);
     for (; g < call.groups; ++g) SumGroups<1>(d, call, first, g);
+  }
+}
+
+// Groups so close to each other that two neighbouring vectors have those of a vector of sums: all
+// but the last few of them. Returns how many.
+template <class D>
+int64_t TapsSumClose(D d, const TapsSumCall<hn::TFromD<D>>& call) {
+  using T = hn::TFromD<D>;
+  using V = hn::Vec<D>;
+  constexpr int64_t kLanes = hn::MaxLanes(D());
+  if constexpr (kLanes < 8) {  // few groups a vector
+    return 0;
+  } else {
+    if (call.whole < call.sources || call.width > kLanes) return 0;
+    const int64_t step = call.source_step;
+    const int64_t count = std::min(kLanes / call.width, (2 * kLanes - call.width) / step + 1);
+    if (count < 4) return 0;
+    using DI = hn::RebindToSigned<D>;
+    using TI = hn::TFromD<DI>;
+    const DI di;
+    HWY_ALIGN TI lanes[kLanes] = {};
+    for (int64_t g = 0; g < count; ++g) {
+      for (int64_t i = 0; i < call.width; ++i) {
+        lanes[g * call.width + i] = static_cast<TI>(g * step + i);
+      }
+    }
+    const auto from = hn::Load(di, lanes);
+    const auto low = hn::IndicesFromVec(d, hn::And(from, hn::Set(di, TI{kLanes - 1})));
+    const auto high = hn::RebindMask(d, hn::Gt(from, hn::Set(di, TI{kLanes - 1})));
+    int64_t g = 0;
+    for (; g + count <= call.groups; g += count) {
+      V sum = hn::Zero(d);
+      for (int64_t s = 0; s < call.sources; ++s) {
+        const T* const at = call.source[s] + g * step;
+        const V first = hn::TableLookupLanes(hn::LoadU(d, at), low);
+        const V second = hn::TableLookupLanes(hn::LoadU(d, at + kLanes), low);
+        sum = hn::Add(sum, hn::IfThenElse(high, second, first));
+      }
+      hn::StoreU(sum, d, call.out + g * call.width);
+    }
+    return g;
   }
 }
 
@@ -111,12 +153,14 @@ void TapsSumOf(D d, const TapsSumCall<hn::TFromD<D>>& call) {
 template <typename T>
 void TapsSum(const TapsSumCall<T>& call) {
   constexpr size_t kShort = 16 / sizeof(T);
+  const hn::ScalableTag<T> full;
+  const int64_t begin = TapsSumClose(full, call);
   if (call.width <= static_cast<int64_t>(kShort)) {
-    TapsSumOf(hn::CappedTag<T, kShort>(), call);
+    TapsSumOf(hn::CappedTag<T, kShort>(), call, begin);
   } else if (call.width <= static_cast<int64_t>(2 * kShort)) {
-    TapsSumOf(hn::CappedTag<T, 2 * kShort>(), call);
+    TapsSumOf(hn::CappedTag<T, 2 * kShort>(), call, begin);
   } else {
-    TapsSumOf(hn::ScalableTag<T>(), call);
+    TapsSumOf(full, call, begin);
   }
 }
 

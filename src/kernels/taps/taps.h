@@ -26,13 +26,15 @@ struct TapsProductCall {
   int64_t ahead_step;
 };
 
-// The same for kTapsDots columns: out[r * kTapsDots + c] for r < rows, where terms are the lanes.
-// Sums over every lanes-th term are added up in a fixed tree.
+// The same for kTapsDots columns: out[r * kTapsDots + c] for r < rows, where terms are the lanes
+// and pairs of columns share a vector of sums: even lanes have one column, odd lanes the other,
+// each times the term of its lane and then that of its neighbour. Lanes are added up in a fixed
+// tree.
 template <typename T>
 struct TapsDotsCall {
   const T* a;
   int64_t a_row;  // terms are neighbours
-  const T* b;     // packed: [column][terms rounded up to whole vectors], zeros beyond
+  const T* b;     // packed as TapsDotsAt tells, zeros beyond the terms
   int64_t terms;  // > 0
   int64_t rows;   // any number > 0; rounded up to dot_rows, as many are written
   T* out;
@@ -54,6 +56,15 @@ struct TapsSumCall {
 
 inline constexpr int64_t kTapsSlack = 16;
 inline constexpr int64_t kTapsDots = 4;
+// Where the packed filter of the dots has a term of a column: [vector of terms][pair of columns]
+// [own terms, neighbours' terms][lane].
+constexpr int64_t TapsDotsAt(int64_t lanes, int64_t term, int64_t column) {
+  const int64_t lane = term % lanes;
+  const int64_t neighbours = (lane + column) % 2;
+  return ((term / lanes * 2 + column / 2) * 2 + neighbours) * lanes +
+         (neighbours ? lane ^ 1 : lane);
+}
+
 inline constexpr int kTapsMaxRows = 14;
 inline constexpr int kTapsMaxVectors = 3;
 
