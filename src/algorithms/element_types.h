@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "src/base/dtype.h"
+#include "src/base/half.h"
 #include "src/base/isa.h"
 #include "src/kernels/gemm/gemm.h"
 
@@ -26,6 +27,14 @@ auto WithElementTypes(DType dtype, const Body& body) {
       break;
   }
   return body(int32_t{}, int32_t{});
+}
+
+// An element as a value of the compute type.
+inline float Widened(Float16 value) { return ToFloat(value); }
+inline float Widened(BFloat16 value) { return ToFloat(value); }
+template <typename T>
+T Widened(T value) {
+  return value;
 }
 
 constexpr bool IsHalf(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }

@@ -8,7 +8,6 @@
 #include "src/algorithms/pixels/pixels_plan.h"
 #include "src/algorithms/steps.h"
 #include "src/base/cache_size.h"
-#include "src/base/half.h"
 #include "src/base/integer.h"
 #include "src/kernels/lanes/lanes.h"
 #include "src/threads/partition.h"
@@ -162,13 +161,6 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   return {};
 }
 
-float Number(Float16 value) { return ToFloat(value); }
-float Number(BFloat16 value) { return ToFloat(value); }
-template <typename T>
-T Number(T value) {
-  return value;
-}
-
 // Channels of a block are neighbours, in the order in which the kernel takes them.
 template <typename S, typename T>
 void Pack(const PixelsPlan& plan, const S* filter, T* to) {
@@ -188,7 +180,7 @@ void Pack(const PixelsPlan& plan, const S* filter, T* to) {
                       p.out_channels;
               for (int64_t k = k0; k < k1; ++k) {
                 for (int64_t c = 0; c < block.count; ++c) {
-                  *to++ = Number(tap[c * p.out_channels + k]);
+                  *to++ = Widened(tap[c * p.out_channels + k]);
                 }
               }
             }

@@ -7,10 +7,10 @@
 #include "src/algorithms/element_types.h"
 #include "src/algorithms/pixels/pixels_plan.h"
 #include "src/algorithms/steps.h"
+#include "src/algorithms/turn.h"
 #include "src/base/integer.h"
 #include "src/kernels/convert/convert.h"
 #include "src/kernels/lanes/lanes.h"
-#include "src/kernels/transpose/transpose.h"
 #include "src/threads/partition.h"
 
 namespace dgrad::pixels {
@@ -27,7 +27,6 @@ class Runner {
         p_(plan.problem),
         lanes_(kernels::Lanes<T>(plan.isa)),
         convert_(kernels::Convert(plan.isa)),
-        transpose_(kernels::Transpose<T>(plan.isa)),
         source_(static_cast<const S*>(out_backprop)),
         packed_(static_cast<const T*>(packed)),
         result_(static_cast<S*>(in_backprop)),
@@ -39,9 +38,9 @@ class Runner {
       const int64_t column_block = task % plan_.column_blocks;
       task /= plan_.column_blocks;
       const int64_t image = task / plan_.row_blocks;
-      const Range rows =
+      const IndexRange rows =
           Block(p_.rows.in, plan_.row_unit, plan_.row_blocks, task % plan_.row_blocks);
-      const Range columns =
+      const IndexRange columns =
           Block(p_.columns.in, plan_.column_unit, plan_.column_blocks, column_block);
       if (rows.begin < rows.end && columns.begin < columns.end) {
         RunRegion(image, rows, columns, workspace_ + slot * plan_.slot_bytes);
@@ -50,12 +49,7 @@ class Runner {
   }
 
  private:
-  struct Range {
-    int64_t begin = 0;
-    int64_t end = 0;
-  };
-
-  static Range Block(int64_t size, int64_t unit, int64_t blocks, int64_t index) {
+  static IndexRange Block(int64_t size, int64_t unit, int64_t blocks, int64_t index) {
     const int64_t units = CeilDivide(size, unit);
     return {PartBegin(units, blocks, index) * unit,
             std::min(size, PartBegin(units, blocks, index + 1) * unit)};
@@ -70,7 +64,7 @@ class Runner {
     int64_t first_index;   // of a phase
   };
 
-  void RunRegion(int64_t image, Range rows, Range columns, std::byte* scratch) {
+  void RunRegion(int64_t image, IndexRange rows, IndexRange columns, std::byte* scratch) {
     auto* const steps = reinterpret_cast<kernels::GemmStep*>(scratch);
     auto* const offsets = reinterpret_cast<int64_t*>(scratch + plan_.steps_bytes);
     std::byte* const lines_at = scratch + plan_.steps_bytes + plan_.offsets_bytes;
@@ -126,26 +120,10 @@ class Runner {
     }
     const S* const from =
         source_ + ((image * p_.rows.out + row) * p_.columns.out + begin) * p_.out_channels;
-    if constexpr (std::is_same_v<S, T>) {
-      transpose_(from, p_.out_channels, to + before, lines.pitch, end - begin, p_.out_channels);
-    } else {
-      constexpr int64_t kPixels = 16;
-      T block[kPixels * kLine];
-      for (int64_t w = 0; w < end - begin; w += kPixels) {
-        const int64_t count = std::min(kPixels, end - begin - w);
-        for (int64_t k = 0; k < p_.out_channels; k += kLine) {
-          const int64_t depth = std::min(kLine, p_.out_channels - k);
-          for (int64_t i = 0; i < count; ++i) {
-            kernels::Widen(convert_, from + (w + i) * p_.out_channels + k, block + i * kLine,
-                           depth);
-          }
-          transpose_(block, kLine, to + k * lines.pitch + before + w, lines.pitch, count, depth);
-        }
-      }
-    }
+    TurnPixels(plan_.isa, from, end - begin, p_.out_channels, to + before, lines.pitch);
   }
 
-  void ZeroFill(int64_t image, Range rows, Range columns) {
+  void ZeroFill(int64_t image, IndexRange rows, IndexRange columns) {
     if (p_.layout == Layout::kNhwc) {
       for (int64_t h = rows.begin; h < rows.end; ++h) {
         S* const to = result_ + (image * p_.rows.in + h) * p_.columns.in * p_.in_channels;
@@ -262,7 +240,6 @@ class Runner {
   const Problem& p_;
   const kernels::LanesFamily<T>& lanes_;
   const kernels::ConvertFamily& convert_;
-  const kernels::TransposeKernel<T> transpose_;
   const S* const source_;
   const T* const packed_;
   S* const result_;

@@ -5,7 +5,6 @@
 
 #include "src/algorithms/small_groups/small_groups_plan.h"
 #include "src/base/cache_size.h"
-#include "src/base/half.h"
 #include "src/base/integer.h"
 #include "src/threads/partition.h"
 
@@ -108,12 +107,6 @@ void MakeParts(SmallGroupsPlan* plan) {
   }
 }
 
-// Rows of out_backprop that `rows` consecutive rows of in_backprop read at most.
-int64_t ReadRows(const Axis& axis, int64_t rows) {
-  const int64_t reach = (axis.taps - 1) * axis.dilation;
-  return std::min(axis.out, FloorDivide(rows - 1 + reach, axis.stride) + 1);
-}
-
 Status ChooseBlocking(const PlanContext& context, SmallGroupsPlan* plan) {
   constexpr double kTaskWork = 1e8;  // multiply-adds: a cancelled run ends within milliseconds
   constexpr double kLeastTaskWork = 1e5;
@@ -134,13 +127,13 @@ Status ChooseBlocking(const PlanContext& context, SmallGroupsPlan* plan) {
     return channels * plan->compute_size;
   };
   const auto read_bytes = [&] {
-    return SaturatingMultiply(ReadRows(p.rows, block_rows()) * p.columns.out, pixel_bytes());
+    return SaturatingMultiply(MostRead(p.rows, block_rows()) * p.columns.out, pixel_bytes());
   };
   const auto write_bytes = [&] {
     return SaturatingMultiply(block_rows() * p.columns.in, pixel_bytes());
   };
   // Rows that neighbouring regions both read should be few.
-  const int64_t halo = ReadRows(p.rows, 1) * p.rows.stride;
+  const int64_t halo = MostRead(p.rows, 1) * p.rows.stride;
   while (block_rows() > 2 * halo && read_bytes() + write_bytes() > l2 / 2) plan->row_blocks *= 2;
   const double work = p.multiply_adds() / static_cast<double>(p.batch);
   const double wanted =
@@ -259,13 +252,6 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   return {};
 }
 
-float Number(Float16 value) { return ToFloat(value); }
-float Number(BFloat16 value) { return ToFloat(value); }
-template <typename T>
-T Number(T value) {
-  return value;
-}
-
 // One vector of channels.
 template <typename S, typename T>
 void PackVector(const SmallGroupsPlan& plan, const S* filter, int64_t vector, T* to) {
@@ -282,7 +268,7 @@ void PackVector(const SmallGroupsPlan& plan, const S* filter, int64_t vector, T*
               channel;
           T* const from_right = to + (columns.taps - 1 - j) * plan.lanes;  // inputs rise, taps fall
           if (plan.terms == 1) {
-            for (int64_t lane = 0; lane < plan.lanes; ++lane) from_right[lane] = Number(tap[lane]);
+            for (int64_t lane = 0; lane < plan.lanes; ++lane) from_right[lane] = Widened(tap[lane]);
             continue;
           }
           for (int64_t c = 0; c < plan.terms; ++c) {
@@ -290,7 +276,7 @@ void PackVector(const SmallGroupsPlan& plan, const S* filter, int64_t vector, T*
               const int64_t lane = group * plan.terms + c;
               for (int64_t term = 0; term < plan.terms; ++term) {
                 from_right[term * columns.taps * plan.lanes + lane] =
-                    Number(tap[c * p.out_channels + group * plan.terms + term]);
+                    Widened(tap[c * p.out_channels + group * plan.terms + term]);
               }
             }
           }

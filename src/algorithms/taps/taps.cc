@@ -8,7 +8,6 @@
 #include "src/algorithms/element_types.h"
 #include "src/algorithms/taps/taps_plan.h"
 #include "src/base/cache_size.h"
-#include "src/base/half.h"
 #include "src/base/integer.h"
 #include "src/kernels/transpose/transpose.h"
 #include "src/threads/partition.h"
@@ -16,19 +15,6 @@
 namespace dgrad {
 namespace taps {
 namespace {
-
-template <typename T>
-void SetLanes(TapsPlan* plan) {
-  const kernels::TapsFamily<T>& family = kernels::Taps<T>(plan->isa);
-  plan->lanes = family.lanes;
-  plan->dot_rows = family.dot_rows;
-}
-
-// Rows of out_backprop that `rows` consecutive rows of in_backprop read at most.
-int64_t ReadRows(const Axis& axis, int64_t rows) {
-  const int64_t reach = (axis.taps - 1) * axis.dilation;
-  return std::min(axis.out, FloorDivide(rows - 1 + reach, axis.stride) + 1);
-}
 
 std::string Refuse(const Problem& problem, const PlanContext&) {
   if (problem.groups != 1) return "it serves one group";
@@ -46,7 +32,7 @@ std::string Refuse(const Problem& problem, const PlanContext&) {
   }
   // So no size of scratch memory leaves 64 bits.
   if (std::max(problem.columns.in, problem.columns.out) > kMostWidth ||
-      problem.out_channels > kMostTerms || ReadRows(problem.rows, 1) > kMostRing) {
+      problem.out_channels > kMostTerms || MostRead(problem.rows, 1) > kMostRing) {
     return "rows of the tensors, channels of out_backprop or the reach of the row taps are too "
            "long";
   }
@@ -179,13 +165,11 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   plan->isa = context.isa;
   plan->converts = IsHalf(problem.dtype);
   plan->compute_size = ComputeSizeOf(problem.dtype);
-  if (problem.dtype == DType::kF64) {
-    SetLanes<double>(plan.get());
-  } else if (problem.dtype == DType::kI32) {
-    SetLanes<int32_t>(plan.get());
-  } else {
-    SetLanes<float>(plan.get());
-  }
+  WithElementTypes(problem.dtype, [&](auto, auto compute) {
+    const auto& family = kernels::Taps<decltype(compute)>(plan->isa);
+    plan->lanes = family.lanes;
+    plan->dot_rows = family.dot_rows;
+  });
   const bool nhwc = problem.layout == Layout::kNhwc;
   plan->planes = nhwc ? 1 : problem.in_channels;
   plan->inner = nhwc ? problem.in_channels : 1;
@@ -198,7 +182,7 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   plan->first_group = columns.pad_before / columns.stride;
   plan->groups = (columns.pad_before + columns.in - 1) / columns.stride + 1 - plan->first_group;
   plan->chunks = CeilDivide(problem.out_channels, kMaxTerms);
-  plan->ring = ReadRows(problem.rows, 1);
+  plan->ring = MostRead(problem.rows, 1);
   plan->dots = plan->dot_rows > 0 && nhwc && plan->plane_columns <= kernels::kTapsDots &&
                problem.out_channels >= plan->lanes &&
                problem.out_channels <= kMaxTerms / 2 * plan->lanes;  // a lane sums two of them
@@ -212,13 +196,6 @@ Status MakePlan(const Problem& problem, const PlanContext& context,
   return {};
 }
 
-float Number(Float16 value) { return ToFloat(value); }
-float Number(BFloat16 value) { return ToFloat(value); }
-template <typename T>
-T Number(T value) {
-  return value;
-}
-
 // [block of vectors][term][column], zeros beyond the last column.
 template <typename S, typename T>
 void Pack(const TapsPlan& plan, const S* filter, T* to) {
@@ -230,7 +207,7 @@ void Pack(const TapsPlan& plan, const S* filter, T* to) {
     for (int64_t i = 0; i < columns; ++i) {
       const S* const from = filter + i * p.out_channels;
       for (int64_t k = 0; k < p.out_channels; ++k) {
-        to[kernels::TapsDotsAt(plan.lanes, k, i)] = Number(from[k]);
+        to[kernels::TapsDotsAt(plan.lanes, k, i)] = Widened(from[k]);
       }
     }
     return;
@@ -239,7 +216,7 @@ void Pack(const TapsPlan& plan, const S* filter, T* to) {
     for (int64_t i = 0; i < columns; ++i) {
       const int64_t row = plan.planes == 1 ? i : i % taps * p.in_channels + i / taps;
       const S* const from = filter + row * p.out_channels;
-      for (int64_t k = 0; k < p.out_channels; ++k) to[k * columns + i] = Number(from[k]);
+      for (int64_t k = 0; k < p.out_channels; ++k) to[k * columns + i] = Widened(from[k]);
     }
     return;
   }
@@ -263,7 +240,7 @@ void Pack(const TapsPlan& plan, const S* filter, T* to) {
       }
       const int64_t row = plan.planes == 1 ? column : column % taps * p.in_channels + column / taps;
       const S* const from = filter + row * p.out_channels;
-      for (int64_t k = 0; k < p.out_channels; ++k) to[k * width + i] = Number(from[k]);
+      for (int64_t k = 0; k < p.out_channels; ++k) to[k * width + i] = Widened(from[k]);
     }
     to += width * p.out_channels;
   }
@@ -271,7 +248,7 @@ void Pack(const TapsPlan& plan, const S* filter, T* to) {
 
 }  // namespace
 
-void TapsPlan::RowsOf(int64_t block, int64_t* begin, int64_t* end) const {
+IndexRange TapsPlan::RowsOf(int64_t block) const {
   const Axis& rows = problem.rows;
   const int64_t first = rows.pad_before / rows.stride;
   const int64_t units = (rows.pad_before + rows.in - 1) / rows.stride + 1 - first;
@@ -279,16 +256,14 @@ void TapsPlan::RowsOf(int64_t block, int64_t* begin, int64_t* end) const {
     const int64_t unit = first + PartBegin(units, row_blocks, index);
     return std::clamp<int64_t>(unit * rows.stride - rows.pad_before, 0, rows.in);
   };
-  *begin = at(block);
-  *end = block + 1 == row_blocks ? rows.in : at(block + 1);
+  return {at(block), at(block + 1)};
 }
 
-void TapsPlan::TapsWithin(int64_t row, int64_t begin, int64_t end, int64_t* first,
-                          int64_t* last) const {
+IndexRange TapsPlan::TapsWithin(int64_t row, const IndexRange& range) const {
   const Axis& rows = problem.rows;
   const int64_t at = row * rows.stride - rows.pad_before;  // of tap 0 in in_backprop
-  *first = std::clamp<int64_t>(CeilDivide(begin - at, rows.dilation), 0, rows.taps);
-  *last = std::clamp<int64_t>(CeilDivide(end - at, rows.dilation), 0, rows.taps);
+  return {std::clamp<int64_t>(CeilDivide(range.begin - at, rows.dilation), 0, rows.taps),
+          std::clamp<int64_t>(CeilDivide(range.end - at, rows.dilation), 0, rows.taps)};
 }
 
 Status TapsPlan::PrepareFilter(const void* filter, void* packed, Executor& executor,

@@ -6,14 +6,17 @@
 #include "src/algorithms/element_types.h"
 #include "src/algorithms/phases.h"
 #include "src/algorithms/taps/taps_plan.h"
+#include "src/algorithms/taps/taps_region.h"
+#include "src/algorithms/turn.h"
 #include "src/base/integer.h"
 #include "src/kernels/convert/convert.h"
 #include "src/kernels/taps/taps.h"
-#include "src/kernels/transpose/transpose.h"
 #include "src/threads/partition.h"
 
 namespace dgrad::taps {
 namespace {
+
+int64_t Size(const IndexRange& range) { return range.end - range.begin; }
 
 template <typename S, typename T>
 class LinesRunner {
@@ -24,67 +27,22 @@ class LinesRunner {
         p_(plan.problem),
         kernels_(kernels::Taps<T>(plan.isa)),
         convert_(kernels::Convert(plan.isa)),
-        transpose_(kernels::Transpose<T>(plan.isa)),
         source_(static_cast<const S*>(out_backprop)),
         packed_(static_cast<const T*>(packed)),
         result_(static_cast<S*>(in_backprop)),
         workspace_(static_cast<std::byte*>(workspace)) {}
 
   Status Run(Executor& executor, const Control& control) {
-    const int64_t tasks = p_.batch * plan_.row_blocks * plan_.group_blocks;
-    return RunTasks(executor, plan_.slots, tasks, control, [&](int slot, int64_t task) {
-      Region region;
-      region.groups = Part(plan_.groups, plan_.group_blocks, task % plan_.group_blocks);
-      region.groups.begin += plan_.first_group;
-      region.groups.end += plan_.first_group;
-      task /= plan_.group_blocks;
-      plan_.RowsOf(task % plan_.row_blocks, &region.rows.begin, &region.rows.end);
-      region.image = task / plan_.row_blocks;
-      region.columns.begin = std::max<int64_t>(0, region.groups.begin - (plan_.overlap - 1));
-      region.columns.end = std::min(p_.columns.out, region.groups.end);
-      std::byte* at = workspace_ + slot * plan_.slot_bytes;
-      region.ring = reinterpret_cast<T*>(at);
-      at += plan_.ring_bytes;
-      region.planes = reinterpret_cast<T*>(at);
-      at += plan_.line_bytes;
-      region.row = reinterpret_cast<T*>(at);
-      at += plan_.row_bytes;
-      region.sources = reinterpret_cast<const T**>(at);
-      RunRegion(region);
+    return RunTasks(executor, plan_.slots, RegionCount(plan_), control, [&](int slot, int64_t i) {
+      const auto region = RegionAt<T>(plan_, i, workspace_ + slot * plan_.slot_bytes);
+      ForRows(
+          plan_, region, [&](int64_t row, const IndexRange& taps) { Multiply(region, row, taps); },
+          [&](int64_t h) { Sum(region, h); });
     });
   }
 
  private:
-  struct Range {
-    int64_t begin = 0;
-    int64_t end = 0;
-    int64_t size() const { return end - begin; }
-  };
-
-  static Range Part(int64_t size, int64_t parts, int64_t index) {
-    return {PartBegin(size, parts, index), PartBegin(size, parts, index + 1)};
-  }
-
-  struct Region {
-    int64_t image;
-    Range rows;     // of in_backprop
-    Range groups;   // of its columns, pad_before added
-    Range columns;  // of out_backprop, not empty
-    T* ring;        // products: [row % ring][plane][tap][line]
-    T* planes;      // a row of out_backprop, [channel][source pitch]
-    T* row;         // a row of in_backprop
-    const T** sources;
-  };
-
-  void RunRegion(const Region& region) {
-    const IndexRange read = ReadRange(p_.rows, region.rows.begin, region.rows.end);
-    int64_t next = read.begin;
-    for (int64_t h = region.rows.begin; h < region.rows.end; ++h) {
-      const int64_t last = FloorDivide(h + p_.rows.pad_before, p_.rows.stride);
-      for (; next < read.end && next <= last; ++next) Multiply(region, next);
-      Sum(region, h);
-    }
-  }
+  using Region = taps::Region<T>;
 
   // The line of column 0 of a plane and row of out_backprop, its element of columns.begin.
   T* LineAt(const Region& region, int64_t row, int64_t column) const {
@@ -94,7 +52,7 @@ class LinesRunner {
 
   // A row of out_backprop as planes that may be read by whole vectors: in place if it can be.
   const T* Planes(const Region& region, int64_t row, int64_t* pitch) {
-    const int64_t count = region.columns.size();
+    const int64_t count = Size(region.columns);
     const int64_t plane = p_.rows.out * p_.columns.out;
     const int64_t pixel = row * p_.columns.out + region.columns.begin;
     *pitch = plan_.source_pitch();
@@ -108,43 +66,20 @@ class LinesRunner {
         }
       }
       for (int64_t k = 0; k < p_.out_channels; ++k) {
-        kernels::Widen(convert_, source_ + first + k * plane, region.planes + k * *pitch, count);
+        kernels::Widen(convert_, source_ + first + k * plane, region.line + k * *pitch, count);
       }
-      return region.planes;
+      return region.line;
     }
     const S* const from = source_ + (region.image * plane + pixel) * p_.out_channels;
-    if constexpr (std::is_same_v<S, T>) {
-      transpose_(from, p_.out_channels, region.planes, *pitch, count, p_.out_channels);
-    } else {
-      TurnConverted(from, count, region.planes, *pitch);
-    }
-    return region.planes;
-  }
-
-  void TurnConverted(const S* from, int64_t count, T* to, int64_t pitch) {
-    constexpr int64_t kPixels = 16;
-    constexpr int64_t kDepth = 256;
-    T block[kPixels * kDepth];
-    for (int64_t w = 0; w < count; w += kPixels) {
-      const int64_t pixels = std::min(kPixels, count - w);
-      for (int64_t k = 0; k < p_.out_channels; k += kDepth) {
-        const int64_t depth = std::min(kDepth, p_.out_channels - k);
-        for (int64_t i = 0; i < pixels; ++i) {
-          kernels::Widen(convert_, from + (w + i) * p_.out_channels + k, block + i * kDepth, depth);
-        }
-        transpose_(block, kDepth, to + k * pitch + w, pitch, pixels, depth);
-      }
-    }
+    TurnPixels(plan_.isa, from, count, p_.out_channels, region.line, *pitch);
+    return region.line;
   }
 
   // One row of out_backprop by the taps that fall into the region.
-  void Multiply(const Region& region, int64_t row) {
-    Range taps;
-    plan_.TapsWithin(row, region.rows.begin, region.rows.end, &taps.begin, &taps.end);
-    if (taps.begin >= taps.end) return;
+  void Multiply(const Region& region, int64_t row, const IndexRange& taps) {
     kernels::TapsProductCall<T> call;
     const T* const planes = Planes(region, row, &call.b_term);
-    const int64_t count = region.columns.size();
+    const int64_t count = Size(region.columns);
     const int64_t vectors = CeilDivide(count, plan_.lanes);
     for (int64_t v = 0; v < BlockCount(vectors); ++v) {
       const Block block = BlockAt(vectors, v);
@@ -168,28 +103,28 @@ class LinesRunner {
 
   // Vectors of a block by columns of the packed filter.
   void MultiplyBlock(const Region& region, kernels::TapsProductCall<T> call, int64_t row,
-                     const Block& block, const Range& columns) {
+                     const Block& block, const IndexRange& columns) {
     const T* const b = call.b;
     const int64_t total = plan_.planes * plan_.plane_columns;
     const int64_t width = block.count * plan_.lanes;
     call.a_row = 1;
     call.a_term = total;
     call.out_row = plan_.line_pitch();
-    const int64_t tiles = CeilDivide(columns.size(), kernels_.max_rows[block.count]);
+    const int64_t tiles = CeilDivide(Size(columns), kernels_.max_rows[block.count]);
     for (int64_t t = 0; t < tiles; ++t) {
-      const Range tile = {columns.begin + PartBegin(columns.size(), tiles, t),
-                          columns.begin + PartBegin(columns.size(), tiles, t + 1)};
+      const IndexRange tile = {columns.begin + PartBegin(Size(columns), tiles, t),
+                               columns.begin + PartBegin(Size(columns), tiles, t + 1)};
       call.out = LineAt(region, row, tile.begin) + block.first * plan_.lanes;
       call.accumulate = false;
       for (int64_t chunk = 0; chunk < plan_.chunks; ++chunk) {
-        const Range terms = Part(p_.out_channels, plan_.chunks, chunk);
+        const IndexRange terms = PartAt(p_.out_channels, plan_.chunks, chunk);
         call.a = packed_ + terms.begin * total + tile.begin;
         call.b = b + terms.begin * call.b_term;
-        call.terms = terms.size();
+        call.terms = Size(terms);
         // Tiles take turns with the vectors of the next block.
         call.ahead = call.b + width + t % block.count * plan_.lanes;
         call.ahead_step = call.b_term;
-        kernels_.products[block.count][tile.size()](call);
+        kernels_.products[block.count][Size(tile)](call);
         call.accumulate = true;
       }
     }
@@ -210,7 +145,7 @@ class LinesRunner {
       call.source = region.sources;
       call.whole = call.sources;
       call.width = call.rest = call.source_step = plan_.lanes;
-      call.groups = CeilDivide(region.groups.size(), plan_.lanes);
+      call.groups = CeilDivide(Size(region.groups), plan_.lanes);
       call.out = region.row;
       kernels_.sum(call);
       const int64_t origin = region.groups.begin - p_.columns.pad_before;
@@ -227,7 +162,6 @@ class LinesRunner {
   const Problem& p_;
   const kernels::TapsFamily<T>& kernels_;
   const kernels::ConvertFamily& convert_;
-  const kernels::TransposeKernel<T> transpose_;
   const S* const source_;
   const T* const packed_;
   S* const result_;

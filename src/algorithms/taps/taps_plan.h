@@ -20,6 +20,7 @@
 #include <string>
 
 #include "src/algorithms/algorithm.h"
+#include "src/algorithms/phases.h"
 #include "src/kernels/taps/taps.h"
 
 namespace dgrad::taps {
@@ -93,9 +94,9 @@ struct TapsPlan : AlgorithmPlan {
 
   // Rows of in_backprop in a block; cuts lie between groups of rows, so that few rows of
   // out_backprop are read on both sides.
-  void RowsOf(int64_t block, int64_t* begin, int64_t* end) const;
-  // The range of row taps by which `row` of out_backprop falls into rows [begin, end).
-  void TapsWithin(int64_t row, int64_t begin, int64_t end, int64_t* first, int64_t* last) const;
+  IndexRange RowsOf(int64_t block) const;
+  // The row taps by which `row` of out_backprop falls into `rows` of in_backprop.
+  IndexRange TapsWithin(int64_t row, const IndexRange& rows) const;
 };
 
 // Run with plan.lines.

@@ -6,6 +6,7 @@
 #include "src/algorithms/element_types.h"
 #include "src/algorithms/phases.h"
 #include "src/algorithms/taps/taps_plan.h"
+#include "src/algorithms/taps/taps_region.h"
 #include "src/base/integer.h"
 #include "src/kernels/convert/convert.h"
 #include "src/kernels/taps/taps.h"
@@ -34,74 +35,24 @@ class Runner {
         workspace_(static_cast<std::byte*>(workspace)) {}
 
   Status Run(Executor& executor, const Control& control) {
-    const int64_t tasks = p_.batch * plan_.row_blocks * plan_.group_blocks;
-    return RunTasks(executor, plan_.slots, tasks, control, [&](int slot, int64_t task) {
-      Region region;
-      const int64_t group_block = task % plan_.group_blocks;
-      task /= plan_.group_blocks;
-      const int64_t row_block = task % plan_.row_blocks;
-      region.image = task / plan_.row_blocks;
-      plan_.RowsOf(row_block, &region.rows.begin, &region.rows.end);
-      region.groups = Part(plan_.groups, plan_.group_blocks, group_block);
-      region.groups.begin += plan_.first_group;
-      region.groups.end += plan_.first_group;
-      region.columns.begin = std::max<int64_t>(0, region.groups.begin - (plan_.overlap - 1));
-      region.columns.end = std::min(p_.columns.out, region.groups.end);
-      std::byte* const scratch = workspace_ + slot * plan_.slot_bytes;
-      region.ring = reinterpret_cast<T*>(scratch);
-      region.line = reinterpret_cast<T*>(scratch + plan_.ring_bytes);
-      region.row = reinterpret_cast<T*>(scratch + plan_.ring_bytes + plan_.line_bytes);
-      region.sources = reinterpret_cast<const T**>(scratch + plan_.ring_bytes + plan_.line_bytes +
-                                                   plan_.row_bytes);
-      region.taps = region.sources + p_.rows.taps * plan_.overlap;
-      RunRegion(region);
+    return RunTasks(executor, plan_.slots, RegionCount(plan_), control, [&](int slot, int64_t i) {
+      const auto region = RegionAt<T>(plan_, i, workspace_ + slot * plan_.slot_bytes);
+      ForRows(
+          plan_, region, [&](int64_t row, const IndexRange& taps) { Multiply(region, row, taps); },
+          [&](int64_t h) { Sum(region, h); });
     });
   }
 
  private:
-  struct Range {
-    int64_t begin = 0;
-    int64_t end = 0;
-  };
-
-  static Range Part(int64_t size, int64_t parts, int64_t index) {
-    return {PartBegin(size, parts, index), PartBegin(size, parts, index + 1)};
-  }
-
-  struct Region {
-    int64_t image;
-    Range rows;     // of in_backprop
-    Range groups;   // of its columns
-    Range columns;  // of out_backprop; may be empty
-    T* ring;        // products: [row % ring][column - columns.begin][pitch]
-    T* line;        // a converted row of out_backprop
-    T* row;         // a row of in_backprop, whole groups
-    const T** sources;
-    const T** taps;
-  };
-
-  void RunRegion(const Region& region) {
-    const IndexRange read = ReadRange(p_.rows, region.rows.begin, region.rows.end);
-    int64_t next = read.begin;
-    for (int64_t h = region.rows.begin; h < region.rows.end; ++h) {
-      // The last row that h reads, if it is inside.
-      const int64_t last = FloorDivide(h + p_.rows.pad_before, p_.rows.stride);
-      for (; next < read.end && next <= last; ++next) Multiply(region, next);
-      Sum(region, h);
-    }
-  }
+  using Region = taps::Region<T>;
 
   T* RingRow(const Region& region, int64_t row) const {
     return region.ring + row % plan_.ring * plan_.ring_row();
   }
 
   // One row of out_backprop by the taps that fall into the region.
-  void Multiply(const Region& region, int64_t row) {
+  void Multiply(const Region& region, int64_t row, const IndexRange& taps) {
     const int64_t count = region.columns.end - region.columns.begin;
-    if (count <= 0) return;
-    Range taps;
-    plan_.TapsWithin(row, region.rows.begin, region.rows.end, &taps.begin, &taps.end);
-    if (taps.begin >= taps.end) return;
     const bool nhwc = p_.layout == Layout::kNhwc;
     const int64_t pixels = p_.rows.out * p_.columns.out;
     const int64_t pixel = row * p_.columns.out + region.columns.begin;
@@ -140,7 +91,7 @@ class Runner {
     }
     const int64_t parts = CeilDivide(count, HotPixels());
     for (int64_t part = 0; part < parts; ++part) {
-      const Range hot = Part(count, parts, part);
+      const IndexRange hot = PartAt(count, parts, part);
       call.out = out + hot.begin * plan_.pitch();
       call.a = a + hot.begin * call.a_row;
       for (int64_t b = 0; b < BlockCount(plan_.vectors); ++b) {
@@ -161,7 +112,7 @@ class Runner {
   }
 
   // The vectors of a block with columns of these row taps; none if count is 0.
-  Block Meeting(const Block& block, const Range& taps) const {
+  Block Meeting(const Block& block, const IndexRange& taps) const {
     const int64_t per_tap = p_.columns.taps * plan_.inner;
     const auto meets = [&](int64_t vector) {
       const int64_t first = vector * plan_.lanes;
@@ -184,12 +135,12 @@ class Runner {
     kernels::TapsProductCall<T> call = given;
     const int64_t tiles = CeilDivide(count, kernels_.max_rows[block.count]);
     for (int64_t t = 0; t < tiles; ++t) {
-      const Range rows = Part(count, tiles, t);
+      const IndexRange rows = PartAt(count, tiles, t);
       const auto product = kernels_.products[block.count][rows.end - rows.begin];
       call.out = given.out + rows.begin * call.out_row + block.first * plan_.lanes;
       call.accumulate = false;
       for (int64_t chunk = 0; chunk < plan_.chunks; ++chunk) {
-        const Range terms = Part(p_.out_channels, plan_.chunks, chunk);
+        const IndexRange terms = PartAt(p_.out_channels, plan_.chunks, chunk);
         call.a = given.a + rows.begin * call.a_row + terms.begin * call.a_term;
         call.b = given.b + terms.begin * call.b_term;
         call.terms = terms.end - terms.begin;
@@ -243,7 +194,7 @@ class Runner {
     return count;
   }
 
-  void SumRun(const Region& region, int64_t taps, int64_t plane, const Range& groups) {
+  void SumRun(const Region& region, int64_t taps, int64_t plane, const IndexRange& groups) {
     const int64_t pitch = plan_.pitch();
     const int64_t first = std::max<int64_t>(0, groups.begin - (p_.columns.out - 1));
     const int64_t last = std::min(plan_.overlap - 1, groups.begin);
