@@ -114,7 +114,9 @@ Status ChooseBlocking(const PlanContext& context, SmallGroupsPlan* plan) {
   const CacheSizes& caches = GetCacheSizes();
   const int64_t l2 = caches.l2;
   const int64_t units = plan->channel_units();
-  plan->call_vectors = plan->converts || plan->terms > 1 ? 1 : plan->vectors;
+  // Groups of a full-size type are fastest a vector at a time; one of a half type is half a line.
+  const bool one = plan->converts || (plan->terms > 1 && !IsHalf(p.dtype));
+  plan->call_vectors = one ? 1 : plan->vectors;
   while (plan->call_vectors > 1 &&
          plan->call_vectors * plan->vector_size() * plan->compute_size > caches.l1d) {
     plan->call_vectors = CeilDivide(plan->call_vectors, 2);
