@@ -121,7 +121,8 @@ int64_t TapsSumClose(D d, const TapsSumCall<hn::TFromD<D>>& call) {
     if (call.whole < call.sources || call.width > kLanes) return 0;
     const int64_t step = call.source_step;
     const int64_t count = std::min(kLanes / call.width, (2 * kLanes - call.width) / step + 1);
-    if (count < 4) return 0;
+    const int64_t behind = 2 * kLanes - (count - 1) * step - call.width;  // read, not used
+    if (count < 4 || behind > kTapsSlack) return 0;
     using DI = hn::RebindToSigned<D>;
     using TI = hn::TFromD<DI>;
     const DI di;
