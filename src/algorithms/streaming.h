@@ -17,13 +17,16 @@
 namespace dgrad {
 
 // Whether all of in_backprop is worth streaming and lies on lines of cache as the kernels'
-// streaming stores need it (kernels/gemm/gemm.h, kernels/transpose/transpose.h): every vector of
-// channels of NHWC begins on one, every plane of NCHW.
-inline bool StreamsResult(const Problem& problem, const void* in_backprop) {
+// streaming stores need it (kernels/gemm/gemm.h, kernels/transpose/transpose.h): every run of
+// neighbouring channels of NHWC begins on one, every plane of NCHW. Runs are those of a group, or
+// all channels where vectors don't begin with the groups.
+inline bool StreamsResult(const Problem& problem, const void* in_backprop,
+                          bool runs_are_groups = true) {
   constexpr int64_t kLeastBytes = int64_t{4} << 20;  // the second caches of a few cores
   constexpr int64_t kLine = 64;
-  const int64_t run = problem.layout == Layout::kNhwc ? problem.group_in_channels()
-                                                      : problem.rows.in * problem.columns.in;
+  const int64_t run = problem.layout == Layout::kNchw ? problem.rows.in * problem.columns.in
+                      : runs_are_groups               ? problem.group_in_channels()
+                                                      : problem.in_channels;
   return problem.in_backprop_bytes() >= kLeastBytes && run * SizeOf(problem.dtype) % kLine == 0 &&
          reinterpret_cast<uintptr_t>(in_backprop) % kLine == 0;
 }

@@ -56,14 +56,14 @@ void Check(const std::string& text, const std::string& algorithm, Isa isa) {
   ASSERT_TRUE(status.ok()) << status.message();
   constexpr uint64_t kSeed = 5;
   const Tensor unaligned = RunPlan(*plan, kSeed, Fill::kReal);
-  ASSERT_FALSE(StreamsResult(problem, unaligned.data()));
+  ASSERT_FALSE(StreamsResult(problem, unaligned.data(), false));
 
   Tensor filter(problem.dtype, problem.filter_elements());
   Tensor out_backprop(problem.dtype, problem.out_backprop_elements());
   filter.FillFrom(kSeed, Fill::kReal);
   out_backprop.FillFrom(kSeed + 1, Fill::kReal);
   AlignedResult result(problem.in_backprop_bytes());
-  ASSERT_TRUE(StreamsResult(problem, result.data()));
+  ASSERT_TRUE(StreamsResult(problem, result.data(), false));
   Plan::Run run;
   run.out_backprop = out_backprop.data();
   run.filter = filter.data();
@@ -94,6 +94,14 @@ TEST_P(StreamingTest, GivesTheSameBits) {
       }
     }
   }
+  for (const char* geometry :
+       {"h95w185c64_k3x3_oc64_s2x2_p1,1,1,1_g64_", "h95w185c64_k3x3_oc64_p1,1,1,1_g8_",
+        "h96w192c64_k3x3_oc64_p1,1,1,1_g64_nchw_"}) {
+    for (const Isa isa : UsableIsas()) {
+      Check(batch + geometry + type, "small_groups", isa);
+      if (HasFatalFailure()) return;
+    }
+  }
   // Three vectors a pixel, of folded columns; several partial sums; gaps; groups.
   for (const char* geometry : {"h79w151c96_k2x2_oc6_s2x2_", "h95w181c64_k2x3_oc50_p1,0,1,1_",
                                "h95w183c64_k1x1_oc2_s2x3_", "h59w158c128_k3x3_oc4_p1,1,1,1_g2_"}) {
@@ -116,6 +124,7 @@ TEST(StreamsResultTest, WantsLargeResultsOnLines) {
   EXPECT_FALSE(StreamsResult(Parse("n2_h56w56c64_k1x1_oc64"), at(4096)));
   EXPECT_FALSE(StreamsResult(Parse("n16_h56w56c60_k1x1_oc64"), at(4096)));
   EXPECT_FALSE(StreamsResult(Parse("n16_h56w56c64_k1x1_oc64_g8"), at(4096)));
+  EXPECT_TRUE(StreamsResult(Parse("n16_h56w56c64_k1x1_oc64_g8"), at(4096), false));
   EXPECT_TRUE(StreamsResult(Parse("n16_h56w56c60_k1x1_oc64_nchw"), at(4096)));
   EXPECT_FALSE(StreamsResult(Parse("n16_h57w55c64_k1x1_oc64_nchw"), at(4096)));
 }

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "src/algorithms/small_groups/small_groups_plan.h"
+#include "src/algorithms/streaming.h"
 #include "src/base/integer.h"
 #include "src/kernels/convert/convert.h"
 #include "src/kernels/transpose/transpose.h"
@@ -21,7 +22,10 @@ class Runner {
         p_(plan.problem),
         run_(kernels::GroupRows<K, T>(plan.isa).run),
         convert_(kernels::Convert(plan.isa)),
+        streams_(plan.lanes * static_cast<int64_t>(sizeof(S)) == kLineBytes &&
+                 StreamsResult(plan.problem, in_backprop, false)),
         transpose_(kernels::Transpose<T>(plan.isa)),
+        to_planes_(streams_ ? kernels::StreamingTranspose<T>(plan.isa) : transpose_),
         source_(static_cast<const S*>(out_backprop)),
         packed_(static_cast<const T*>(packed)),
         result_(static_cast<S*>(in_backprop)),
@@ -48,10 +52,13 @@ class Runner {
         if (plan_.converts) return RunConverted(region, workspace_ + slot * plan_.slot_bytes);
       }
       if constexpr (std::is_same_v<K, S>) RunInPlace(region);
+      if (streams_) FenceStreams();
     });
   }
 
  private:
+  static constexpr int64_t kLineBytes = 64;
+
   struct Region {
     int64_t image = 0;
     int64_t row_begin = 0, row_end = 0;
@@ -82,10 +89,11 @@ class Runner {
     call.vectors = end - begin;
     call.last_channel = plan_.FirstChannel(end - 1) - plan_.FirstChannel(begin);
     call.terms = plan_.terms;
+    call.stream = streams_ && !plan_.converts;
     const T* const b = packed_ + begin * plan_.vector_size();
     for (int64_t h = region.row_begin; h < region.row_end; ++h) {
       call.out = out + (h - first_out_row) * out_row;
-      call.out_ahead = h + 1 < region.row_end ? out_row : 0;
+      call.out_ahead = h + 1 < region.row_end && !call.stream ? out_row : 0;
       call.a_ahead = 0;
       call.row_taps = 0;
       const int64_t which = plan_.row_phase_of[static_cast<size_t>(h % p_.rows.stride)];
@@ -174,7 +182,7 @@ class Runner {
     const int64_t plane = p_.rows.in * p_.columns.in;
     S* const to = result_ + (image * p_.in_channels + first) * plane + row * p_.columns.in;
     if constexpr (std::is_same_v<S, T>) {
-      transpose_(from, pitch, to, plane, pixels, channels);
+      to_planes_(from, pitch, to, plane, pixels, channels);
     } else {
       T lines[kLines * kLine];
       for (int64_t c = 0; c < channels; c += kLines) {
@@ -194,7 +202,10 @@ class Runner {
   const Problem& p_;
   void (*const run_)(const kernels::GroupRowCall<K, T>&);
   const kernels::ConvertFamily& convert_;
+  // The result goes past the caches: only whole lines, so not of half types.
+  const bool streams_;
   const kernels::TransposeKernel<T> transpose_;
+  const kernels::TransposeKernel<T> to_planes_;  // of the result
   const S* const source_;
   const T* const packed_;
   S* const result_;

@@ -77,9 +77,13 @@ HWY_INLINE hn::Vec<D> LoadWide(D d, const S* from) {
 }
 
 template <class D, typename S>
-HWY_INLINE void StoreNarrow(D d, hn::Vec<D> value, S* to) {
+HWY_INLINE void StoreNarrow(D d, hn::Vec<D> value, S* to, bool stream) {
   if constexpr (std::is_same_v<S, hn::TFromD<D>>) {
-    hn::StoreU(value, d, to);
+    if (stream) {
+      hn::Stream(value, d, to);
+    } else {
+      hn::StoreU(value, d, to);
+    }
   } else if constexpr (std::is_same_v<S, BFloat16>) {
     const hn::RebindToUnsigned<D> u;
     const hn::Rebind<uint16_t, D> u16;
@@ -241,6 +245,7 @@ void RunRowPart(const GroupRowCall<S, hn::TFromD<D>>& call, const GroupRowPart& 
   const int64_t row_taps = call.row_taps, a_row_tap = call.a_row_tap, b_row_tap = call.b_row_tap;
   const int64_t in_step = part.in_step, out_step = part.out_step;
   const int64_t a_ahead = call.a_ahead, out_ahead = call.out_ahead;
+  const bool stream = call.stream;
   for (int64_t next = 0; next < part.pixels; next += kPixels) {
     // The last tile computes pixels of the one before it again.
     const int64_t first = std::min<int64_t>(next, part.pixels - kPixels);
@@ -278,7 +283,7 @@ void RunRowPart(const GroupRowCall<S, hn::TFromD<D>>& call, const GroupRowPart& 
       for (int p = 0; p < kPixels; ++p) hn::Store(sum[p], d, total + p * kLanes);
     }
 #pragma GCC unroll 16
-    for (int p = 0; p < kPixels; ++p) StoreNarrow(d, sum[p], to + p * out_step);
+    for (int p = 0; p < kPixels; ++p) StoreNarrow(d, sum[p], to + p * out_step, stream);
   }
 }
 
@@ -324,7 +329,7 @@ void RunGroupRow(const GroupRowCall<S, hn::TFromD<D>>& call) {
       S* const out = call.out + part.out_offset + channel;
       if (part.taps == 0 || call.row_taps == 0) {
         for (int64_t p = 0; p < part.pixels; ++p) {
-          StoreNarrow(d, hn::Zero(d), out + p * part.out_step);
+          StoreNarrow(d, hn::Zero(d), out + p * part.out_step, call.stream);
         }
         continue;
       }

@@ -44,6 +44,8 @@ struct GroupRowCall {
   int64_t terms;  // channels of a group: 1, or a power of two that divides lanes (1 with one lane)
   // Elements from `a` and `out` to rows that will be used soon; 0: none.
   int64_t a_ahead, out_ahead;
+  // Vectors are stored past the caches. Only if each begins on a 64-byte boundary, and S is T.
+  bool stream = false;
 };
 
 inline constexpr int kGroupRowTiles = 5;
