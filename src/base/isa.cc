@@ -65,7 +65,7 @@ std::vector<Isa> Detect() {
   constexpr unsigned kZmmState = 0xe6;  // and mask registers, upper halves of ZMM, ZMM16 to ZMM31
   constexpr unsigned kLzcnt = 1u << 5;
 
-  const bool sse4 = Has(ecx1, bit_SSSE3 | bit_SSE4_1 | bit_SSE4_2 | bit_AES | bit_PCLMUL);
+  const bool sse4 = Has(ecx1, bit_SSSE3 | bit_SSE4_1 | bit_SSE4_2);
   const bool avx2 = sse4 && Has(xcr0, kYmmState) && Has(ecx1, bit_AVX | bit_FMA | bit_F16C) &&
                     Has(ebx7, bit_AVX2 | bit_BMI | bit_BMI2) && Has(ecx_extended, kLzcnt);
   const bool avx512 =

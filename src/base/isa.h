@@ -20,7 +20,7 @@ Status ParseIsa(std::string_view word, Isa* isa);
 
 // What this CPU and operating system run, best first, kScalar last. Detected once, by cpuid and
 // xgetbv on x86 (avx512: F, BW, CD, DQ, VL, and AVX2's set; avx2: AVX2, FMA, F16C, BMI1, BMI2,
-// LZCNT; sse4: SSE4.2, AES, PCLMUL - what the Highway targets of these names are compiled with).
+// LZCNT; sse4: SSE4.2 - what the Highway targets of these names are compiled with).
 const std::vector<Isa>& DetectedIsas();
 
 // Whether bfloat16 dot products (AVX512_BF16) run at the rate of float32 multiply-adds, so that

@@ -8,6 +8,9 @@
 // would only add code beside SSE4.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 
+// No kernel uses these instructions, and the first processors with SSE4.2 (Nehalem) lack them.
+#define HWY_DISABLE_PCLMUL_AES
+
 #include <hwy/detect_targets.h>
 
 #if HWY_TARGETS & HWY_AVX3
