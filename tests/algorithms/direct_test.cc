@@ -102,7 +102,7 @@ TEST_P(DirectTest, GroupsAsLanes) {
 // Filters beyond the second cache, few pixels: tasks pack what they need of an unpacked filter.
 TEST_P(DirectTest, TasksPackLargeFilters) {
   for (const char* geometry : {
-           "h3w4c90_k3x3_oc640_p1,1,1,1_nhwc_", "n2_h6w5c50_k4x4_oc800_s2x2_p1,1,1,1_nchw_",
+           "h3w4c93_k3x3_oc640_p1,1,1,1_nhwc_", "n2_h6w5c50_k4x4_oc800_s2x2_p1,1,1,1_nchw_",
            "h3w4c120_k3x3_oc1000_p1,1,1,1_g2_nhwc_",
            "h1w15c100_k1x8_oc800_s1x8_nhwc_",  // folded columns
        }) {
