@@ -1,9 +1,9 @@
 # Set-up of a machine and of .venv. Everything is skipped when it is there already. Sourced.
 # shellcheck shell=bash
 
-# packages_of demo|test: the names in packages.txt that the script of that name needs.
+# packages_of demo|test|test-emulated: the names in packages.txt that the script of that name needs.
 packages_of() {
-  awk -v who="$1" '!/^#/ && NF && (NF == 1 || who == "test") { print $1 }' \
+  awk -v who="$1" '!/^#/ && NF && (NF == 1 || $2 == who) { print $1 }' \
     "$ROOT/scripts/lib/packages.txt"
 }
 
@@ -48,10 +48,10 @@ make_venv() {
   echo "$stamp" >"$VENV/setup-stamp"
 }
 
-# build PRESET [TARGET]
+# build PRESET [TARGET...]
 build() {
   logged "configure-$1" cmake --preset "$1"
-  logged "build-$1" cmake --build --preset "$1" -j "$JOBS" ${2:+--target "$2"}
+  logged "build-$1" cmake --build --preset "$1" -j "$JOBS" ${2:+--target "${@:2}"}
 }
 
 # The package in .venv, built from this tree; skipped when its sources did not change.
