@@ -86,7 +86,8 @@ TEST_P(StreamingTest, GivesTheSameBits) {
     if (HasFatalFailure()) return;
   }
   // Rows that are no whole lines of cache in planes that are.
-  for (const char* geometry : {"h176w164c40_k1x1_oc3_nchw_", "h104w104c101_k2x2_oc3_s2x2_nchw_"}) {
+  for (const char* geometry : {"h176w164c40_k1x1_oc3_nchw_", "h104w104c101_k2x2_oc3_s2x2_nchw_",
+                               "h1056w1000c1_k16x16_oc3_s16x16_nchw_"}) {
     for (const char* algorithm : {"direct", "winograd"}) {
       for (const Isa isa : UsableIsas()) {
         Check(batch + geometry + type, algorithm, isa);

@@ -39,7 +39,8 @@ class Runner {
         p_(plan.problem),
         streams_(!plan.lanes_are_groups && StreamsResult(plan.problem, in_backprop)),
         mover_(plan.problem, plan.isa, plan.lanes_are_groups, plan.lanes_are_groups, streams_),
-        products_(plan, packed, streams_ && !plan.stages_out),
+        streams_in_place_(streams_ && !plan.stages_out && p_.layout == Layout::kNhwc),
+        products_(plan, packed, streams_in_place_),
         source_(static_cast<const Source*>(out_backprop)),
         filter_(static_cast<const Source*>(filter)),
         result_(static_cast<Result*>(in_backprop)),
@@ -223,7 +224,7 @@ class Runner {
                    Result* const to = result_ + region.to.At(n, row, begin);
                    const int64_t bytes =
                        (end - begin) * p_.in_channels * static_cast<int64_t>(sizeof(Result));
-                   if (streams_) {
+                   if (streams_in_place_) {
                      StreamZeros(to, bytes);
                    } else {
                      std::memset(to, 0, static_cast<size_t>(bytes));
@@ -267,6 +268,7 @@ class Runner {
   const Problem& p_;
   const bool streams_;  // the result is written past the caches where that can be
   const TensorMover<Result, Sum> mover_;
+  const bool streams_in_place_;  // and not through scratch
   const Products<Types> products_;
   const Source* const source_;
   const Source* const filter_;
