@@ -50,7 +50,8 @@ def draw_line(axes, one):
     axes.set_xlabel(one["x"]["label"], fontsize=8)
 
 
-ALGORITHMS = {"direct": "#0072b2", "winograd": "#cc79a7", "pixels": "#e69f00", "grouped": "#009e73"}
+ALGORITHMS = {"direct": "#0072b2", "winograd": "#cc79a7", "pixels": "#e69f00", "grouped": "#009e73",
+              "taps": "#8c564b", "small_groups": "#56b4e9", "dot": "#222222"}
 
 
 def draw_map(figure, axes, one):

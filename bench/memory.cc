@@ -166,8 +166,8 @@ void PrintHead() {
       "Workspace is what `workspace_limit` bounds, 32 MiB by default; a filter that a one-shot\n"
       "call packs as a whole comes on top. A packed filter is as large as the filter with its\n"
       "channels rounded up to whole tiles, in float32 for the half types (pairs of bfloat16 in\n"
-      "`dot`); `pixels` stores each weight once for each lane of a vector. A layer of more than\n"
-      "3e12 multiply-adds is planned, not run.\n\n"
+      "`dot`); `pixels` has room for that of the direct algorithm, whose channels are whole\n"
+      "vectors. A layer of more than 3e12 multiply-adds is planned, not run.\n\n"
       "`build/release/bench/bench_memory > docs/performance/memory.md` makes this page anew.\n\n"
       "## With the default limit of workspace\n\n",
       cpu.c_str(), sysconf(_SC_NPROCESSORS_ONLN));

@@ -96,6 +96,12 @@ def markdown(rows, machine=None):
 
 
 def failures(rows):
-    """Lines for layers that a peer refused or got wrong."""
-    return [f"{row['name']}: {NAMES.get(peer, peer)}: {x['error']}"
-            for row in rows for peer, x in row["peers"].items() if "error" in x]
+    """Lines for what a peer refused or got wrong: the first line of each message, and its layers."""
+    layers = {}
+    for row in rows:
+        for peer, x in row["peers"].items():
+            if "error" in x:
+                message = x["error"].strip().partition("\n")[0][:80]
+                layers.setdefault((NAMES.get(peer, peer), message), []).append(row["name"])
+    return [f"{peer}: {message} ({', '.join(names) if len(names) <= 4 else f'{len(names)} layers'})"
+            for (peer, message), names in layers.items()]
