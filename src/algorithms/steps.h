@@ -52,8 +52,8 @@ class StepWriter {
       kernels::GemmStep& step = steps[count++];
       step.a_offset = k0_ * g_.a_term + row_tap_ * g_.a_row_tap + column_tap_ * g_.a_column_tap;
       step.b_row = k0_ * taps + ((g_.first_row_tap + row_tap_) * g_.phase_column_taps +
-                                g_.first_column_tap + column_tap_) *
-                                   length;
+                                 g_.first_column_tap + column_tap_) *
+                                    length;
       step.terms = static_cast<int32_t>(length);
       step.flush = 0;
       partial += length;
