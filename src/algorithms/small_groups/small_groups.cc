@@ -145,14 +145,15 @@ Status ChooseBlocking(const PlanContext& context, SmallGroupsPlan* plan) {
         static_cast<double>(p.batch) * static_cast<double>(plan->row_blocks * plan->channel_blocks);
     const double task_work = work * static_cast<double>(p.batch) / tasks;
     if (tasks >= wanted || task_work < 2 * kLeastTaskWork) break;
+    // With narrow calls, rows that are read twice cost little beside the work of a large filter.
+    const bool cuts_rows =
+        block_rows() > 2 * halo || (plan->call_vectors == 1 && !plan->converts && block_rows() > 1);
     if (plan->channel_blocks * 2 * plan->call_vectors <= units) {
       plan->channel_blocks *= 2;
-    } else if (block_rows() > 2 * halo) {
+    } else if (cuts_rows) {
       plan->row_blocks *= 2;
     } else if (plan->call_vectors > 1) {
       plan->call_vectors = CeilDivide(plan->call_vectors, 2);
-    } else if (!plan->converts && block_rows() > 1) {
-      plan->row_blocks *= 2;  // large filters: reading a row twice is little beside its work
     } else {
       break;
     }
